@@ -24,7 +24,7 @@ from inspector.ui.main.screen import InspectScreen
 from inspector.ui.performance.memory import CleanContextExecutor, CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.performance.painting import PaintingApp, after_frame
-from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
+from inspector.ui.sessions.tabs import HOME, Happened, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.terminal import EndingApp, exit_on_signal
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.header import SessionHeader
@@ -118,6 +118,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """
         super().__init__(driver_class=driver)
         self._tabs = Tabs()
+        self._seen: dict[str, Happened] = {}
+        """Events of each tab when it was shown last."""
         self._sessions_read: dict[Path, ReadSummary] = {}
         self._paths = (paths,) if isinstance(paths, PurePath) else tuple(paths)
         self._folders = None if folders is None else tuple(folders)
@@ -284,8 +286,14 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         header = next(iter(screen.query(SessionHeader)), None) if isinstance(screen, InspectScreen) else None
         heading = None if header is None else header.heading
         title = heading.title if heading is not None and heading.title else tab.path.stem
-        has_news = heading is not None and heading.state == "live" and is_live(heading.changed, time())
-        return TabTitle(tab.mode, title, tab.mode == self.current_mode, has_news)
+        if heading is None:
+            return TabTitle(tab.mode, title, tab.mode == self.current_mode)
+        happened = Happened(*heading.events, heading.state == "live" and is_live(heading.changed, time()))
+        is_shown, seen = tab.mode == self.current_mode, self._seen.get(tab.mode, happened)
+        if is_shown or tab.mode not in self._seen or (happened.is_live and not seen.is_live):
+            counts = happened[:2] if is_shown or tab.mode not in self._seen else seen[:2]
+            self._seen[tab.mode] = seen = Happened(*counts, happened.is_live)
+        return TabTitle(tab.mode, title, is_shown, happened.is_live, heading.fill, happened.is_news_since(seen))
 
     @on(InspectScreen.NewTabRequested)
     def _new_tab_wanted(self, event: InspectScreen.NewTabRequested) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from inspector.live.status import FILL_ALARM, FILL_WARNING
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import Figure
     from inspector.strategies.plan import Plan
+
+
+def level_of(fill: float | None) -> str:
+    """Return the level of a fill: `calm`, `warning` or `alarm`."""
+    return "alarm" if (fill or 0) >= FILL_ALARM else "warning" if (fill or 0) >= FILL_WARNING else "calm"
 
 
 @dataclass(frozen=True)

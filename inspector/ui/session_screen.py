@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
 from time import time
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -39,8 +38,6 @@ Left = TypeVar("Left")
 
 SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
-LEAST_RESIDUAL = 0.001
-"""Smallest residual shown for a fit, because it is displayed in tenths of a percent."""
 
 
 Breakpoints = Sequence[tuple[int, str]]
@@ -167,16 +164,21 @@ def heading_of(controller: SessionController) -> Heading:
         return Heading(controller.path.stem, state=controller.state)
     from inspector.session.model import session_name
 
-    window = None if controller.outcome is None else controller.outcome.inputs.window
-    cache = controller.answers.cache
+    fill = None
+    if (outcome := controller.outcome) is not None:
+        from inspector.replay.analysis.context_blocks import fill_at
+
+        fill = fill_at(outcome.baseline, outcome.baseline.history.call_count).share
+    cache, recorded = controller.answers.cache, controller.answers.recorded_cache
+    misses = 0 if recorded is None or not recorded.misses.misses else int(recorded.misses.total.calls)
     next_call = None if cache is None else cache.recorded_next_call
     identifier = clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER)
     return Heading(
         title=session_name(session) or identifier,
         model=_models_of(session),
         priced_as="" if controller.outcome is None else controller.outcome.inputs.other_model,
-        window=session.window if window is None else window.size,
-        window_is_exact=window is None or window.tokens.known.value == "exact",
+        fill=fill,
+        events=(sum(not each.is_partial for each in session.compactions), misses),
         messages=len(session.messages),
         calls=len(session.calls),
         tokens=how_tokens_are_known(controller),
@@ -201,23 +203,14 @@ def _written(figure: Figure) -> str:
 
 
 def how_tokens_are_known(controller: SessionController) -> str:
-    """Describe in a few words how the session's tokens were counted; empty before they are."""
-    table, outcome = controller.table, controller.outcome
+    """Describe in a few words that token counts are estimates; empty if they are not."""
+    table = controller.table
     if table is None:
         return ""
     is_counted = table.is_complete and table.session is controller.session
     if not is_counted and (controller.is_opening or controller.counting.is_under_way):
         return "tokens estimated so far"
-    if not table.counter.is_exact_tokenizer:
-        return "tokens estimated"
-    if outcome is None:
-        return f"tokens {table.counter.name}"
-    scale = outcome.inputs.scale
-    if scale.borrowed:
-        return f"prompts {_borrowed_words(scale)}"
-    if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
-        return f"tokens {scale.known.value}"
-    return f"prompts calibrated ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+    return "" if table.counter.is_exact_tokenizer else "tokens estimated"
 
 
 def _borrowed_words(scale: TokenScale) -> str:

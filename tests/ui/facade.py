@@ -993,6 +993,11 @@ class Running:
     def costs(self) -> Any:
         return self._screen.cost.summary
 
+    @property
+    def runs(self) -> Any:
+        """The runs per day."""
+        return self._controller.runs_per_day
+
     def focus_costs(self) -> None:
         self._screen.cost.focus()
 
@@ -1123,12 +1128,22 @@ class Running:
     def status_bar(self) -> Part:
         return Part(self, self._screen.status)
 
+    def open_plan(self) -> None:
+        """Open the plan without moving the focus."""
+        self._screen.pane_focus.is_plan_open = True
+
+    def open_detail(self) -> None:
+        """Open the text of the row without moving the focus."""
+        self._screen.pane_focus.is_detail_open = True
+
+    @property
     def sliders(self) -> list[SliderPart]:
         """The sliders of the plan."""
         return [SliderPart(self, slider) for slider in self._screen.query("LimitSlider")]
 
     def slider(self, name: str) -> SliderPart:
-        """The slider of a limit."""
+        """The slider of a limit, with the plan open."""
+        self.open_plan()
         return next(
             SliderPart(self, slider)
             for slider in self._screen.query("LimitSlider")

@@ -28,7 +28,7 @@ from inspector.ui.actions.screens import DIVISIONS, SECTIONS
 from inspector.ui.all_actions import BY_NAME, TABLES, problems_with_keymap
 from inspector.ui.compare import best as compare_best
 from inspector.ui.compare import rows as compare_rows
-from inspector.ui.cost import unplanned_lines as cost_answers
+from inspector.ui.cost import summary as cost_answers
 from inspector.ui.cost.rows import CostSection
 from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints
 from inspector.ui.help.palette import PaletteCommand, found
@@ -324,9 +324,6 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
 def test_keys_that_panes_name_are_those_of_the_actions_they_name():
     named = {
         "plan.best": (cost_answers.KEY_OF_TAKING,),
-        "cost.carried": (cost_answers.KEY_OF_LARGEST,),
-        "study.open-composition": (cost_answers.KEY_OF_RESENDS.partition(" ")[0],),
-        "composition.scope": (cost_answers.KEY_OF_RESENDS.partition(" ")[2],),
         "study.open-compare": (cost_answers.KEY_OF_COMPARE,),
         "study.open-misses": (cost_answers.KEY_OF_MISSES,),
         "compare.best": (compare_best.KEY_OF_BEST,),

@@ -64,7 +64,7 @@ async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_f
             timeline.view.amount(block).recorded
             for block in np.flatnonzero(timeline.rows.history.message == message - 1).tolist()
         )
-        await run.press("enter")
+        await run.press("full_stop")
         assert timeline.count == count - 1
         assert timeline.row.message == message
         assert timeline.view.amount_at(timeline.cursor_row).recorded == whole
@@ -90,9 +90,9 @@ async def test_enter_on_a_block_of_the_last_message_folds_it_and_unfolds_it_agai
         await run.press("end")
         assert timeline.view.can_fold(timeline.cursor_row)
         message, count = timeline.row.message, timeline.count
-        await run.press("enter")
+        await run.press("full_stop")
         assert (timeline.count, timeline.row.message) == (count - 1, message)
-        await run.press("enter")
+        await run.press("full_stop")
         assert (timeline.count, timeline.row.message) == (count, message)
 
 

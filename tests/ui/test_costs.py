@@ -79,7 +79,7 @@ async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_
 async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(running):
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
         await run.press("1")
-        await run.until(lambda: run.costs.recoveries is not None and not run.costs.is_at_most)
+        await run.until(lambda: run.costs.recoveries is not None and run.costs.is_settled)
         recoveries = run.costs.recoveries
         assert recoveries.cost > 0
         assert run.costs.per_day.middle == pytest.approx(recoveries.saved - recoveries.cost)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from inspector.strategies.plan import Plan
-from inspector.ui.plan.plans import library_folder, problem_with_name, save_named, saved_plans, target_of
+from inspector.strategies.presets import library_folder, problem_with_name, save_named, saved_plans, target_of
 
 PLAN = Plan.from_specs(["tiered-stale:data=40"])
 

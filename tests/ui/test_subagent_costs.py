@@ -11,10 +11,10 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.replay.subagents import NOT_FOUND, SubagentCost, SubagentCosts, SubagentReader, UnreadSubagent
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from inspector.ui.cost.unplanned_lines import answer_lines
+from inspector.ui.cost.summary import recorded_line
 from tests.session.claude_lines import SESSION, Script
 from tests.session.test_related import claude_child, claude_parent
-from tests.ui.test_cost_answers import UNPRICED, misses, spending
+from tests.ui.test_cost_answers import UNPRICED, misses, summary, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,10 +55,8 @@ def costs(unread: int = 0, cost_usd: float | None = 0.225) -> SubagentCosts:
 
 
 def line(found: SubagentCosts, path: Path | None = None) -> str:
-    spent = spending() if path is None else spending(path)
-    advice = "" if path is None else "no price"
-    money = answer_lines(spent, misses(), None, (4, 160), is_searching=False, subagents=found, advice=advice)[0]
-    return "   ".join("".join(text for text, _ in piece.text) for piece in money)
+    cost = summary() if path is None else summary(path, advice="no price")
+    return words(recorded_line(cost, misses(), None, "claude-code", is_searching=False, subagents=found))
 
 
 def test_the_cost_pane_names_subagents_next_to_the_cost() -> None:

@@ -120,7 +120,7 @@ async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_se
 
 async def test_an_unfolded_subagent_grows_as_its_file_does_and_is_searched(running, family) -> None:
     async with running(family[0]) as run:
-        await run.press("home", "g", "a", "enter")
+        await run.press("home", "g", "a", "right")
         await run.until_shown("2 messages")
         records = [json.loads(line) for line in family[1].read_text().splitlines()]
         said = {**records[0], "uuid": "00000000-0000-4000-8000-000000009999", "parentUuid": records[-1]["uuid"]}
@@ -227,7 +227,7 @@ async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(run
         timeline.focus()
         await run.press("home", "g", "a", "g", "a", "left")
         assert timeline.count == outer
-        await run.press("enter")
+        await run.press("full_stop")
         assert timeline.count > outer
         await run.press("g", "A", "left")
         assert not timeline.rows.opened

@@ -20,21 +20,20 @@ def test_every_line_has_its_cell(lines: list[int], count: int, height: int) -> N
 
 def test_what_the_user_asked_for_covers_what_else_is_there() -> None:
     errors = VIEW.error_positions
-    _, marks = scroll_ticks(VIEW, 30, 1)
-    assert marks[(int(errors[3]) + 1) * 30 // (VIEW.count + 1)] == ERROR
+    assert ERROR in scroll_ticks(VIEW, 30, 1)
 
     hits = replace(VIEW, hits=errors[3:4])
-    assert [mark for mark in scroll_ticks(hits, 30, 1)[1] if mark == HIT] == [HIT]
+    assert [mark for mark in scroll_ticks(hits, 30, 1) if mark == HIT] == [HIT]
     pinned = replace(hits, pins=frozenset({int(VIEW.rows.block[errors[3]])}))
-    assert PIN in scroll_ticks(pinned, 30, 1)[1]
-    assert HIT not in scroll_ticks(pinned, 30, 1)[1]
+    assert PIN in scroll_ticks(pinned, 30, 1)
+    assert HIT not in scroll_ticks(pinned, 30, 1)
 
 
 def test_where_all_rows_fit_a_mark_is_next_to_its_row() -> None:
     view = synthetic.view_of(synthetic.session(6), planned=False)
     view = replace(view, pins=frozenset({2}))
 
-    assert [place for place, mark in enumerate(scroll_ticks(view, 40, 1)[1]) if mark == PIN] == [3]
+    assert [place for place, mark in enumerate(scroll_ticks(view, 40, 1)) if mark == PIN] == [3]
 
 
 def test_a_pin_in_a_folded_message_is_at_the_row_for_it() -> None:
@@ -57,18 +56,17 @@ def test_sorted_rows_are_found_again() -> None:
     assert all(view.position_of(int(row)) == place for place, row in enumerate(shown[:50]))
 
 
-def test_cuts_and_compactions_have_a_lane_of_their_own() -> None:
-    left, right = scroll_ticks(VIEW, 30, 1)
+def test_a_compaction_covers_cuts_and_failures_of_its_cell() -> None:
+    marks = scroll_ticks(VIEW, 30, 1)
 
     boundary = int(VIEW.boundary_positions[1]) + 1
-    assert left[boundary * 30 // (VIEW.count + 1)] == BOUNDARY
-    assert CHANGED in left
-    assert {mark for mark in right if mark is not None} == {ERROR}
+    assert marks[boundary * 30 // (VIEW.count + 1)] == BOUNDARY
+    assert CHANGED in scroll_ticks(VIEW, 200, 1)
 
 
 def test_where_failures_are_nearly_everywhere_only_where_they_are_most_is_marked() -> None:
-    errors = VIEW.error_positions
-    _, few = scroll_ticks(VIEW, 3, 1)
-    counts = np.bincount((errors.astype(np.int64) + 1) * 3 // (VIEW.count + 1), minlength=3)
+    view = synthetic.view_of(synthetic.session(300), planned=False)
+    few = scroll_ticks(view, 3, 1)
+    counts = np.bincount((view.error_positions.astype(np.int64) + 1) * 3 // (view.count + 1), minlength=3)
 
     assert [mark == ERROR for mark in few] == (counts > counts.mean()).tolist()

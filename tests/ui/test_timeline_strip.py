@@ -15,7 +15,7 @@ VIEW = synthetic.view_of(synthetic.session(130, compact_every=50))
 
 
 def row_text(view: TimelineView, index: int, width: int, *, logarithmic: bool = False) -> str:
-    columns = columns_for(Space(width, view.rows.largest_message, view.largest))
+    columns = columns_for(Space(width, view.rows.largest_message, view.largest, changes=view.shows_changes))
     pieces = row_pieces(view, index, columns, width, selected=False, logarithmic=logarithmic)
     return "".join(text for text, _ in pieces)
 
@@ -35,7 +35,7 @@ def test_every_row_of_recorded_sessions_fits_and_is_safe(corpus: Path, format_na
 
 
 def test_numbers_are_in_the_same_cells_in_every_row() -> None:
-    columns = columns_for(Space(119, VIEW.rows.largest_message, VIEW.largest))
+    columns = columns_for(Space(119, VIEW.rows.largest_message, VIEW.largest, changes=True))
     end_of_tokens = columns.start("change")
 
     for index in range(len(VIEW.rows)):
@@ -48,7 +48,7 @@ def test_numbers_are_in_the_same_cells_in_every_row() -> None:
 
 def test_the_header_names_the_columns_over_them() -> None:
     for width in (40, 60, 80, 120, 200):
-        columns = columns_for(Space(width, VIEW.rows.largest_message, VIEW.largest))
+        columns = columns_for(Space(width, VIEW.rows.largest_message, VIEW.largest, changes=True))
         text = header_pieces(VIEW, columns, logarithmic=True)[0][0]
         assert cell_len(text) <= width
         assert text.index("tokens") + len("tokens") == columns.start("change")
@@ -56,7 +56,7 @@ def test_the_header_names_the_columns_over_them() -> None:
 
 
 def test_estimated_tokens_are_shown_to_be() -> None:
-    columns = columns_for(Space(120, 1000, 1_234_567))
+    columns = columns_for(Space(120, 1000, 1_234_567, changes=True))
 
     assert "~tokens" in header_pieces(replace(VIEW, known="estimated"), columns, logarithmic=False)[0][0]
     assert "~tokens" not in header_pieces(VIEW, columns, logarithmic=False)[0][0]

@@ -78,7 +78,7 @@ def test_an_empty_session_has_a_scale_too() -> None:
 
 @pytest.mark.parametrize("width", range(40, 241, 5))
 def test_columns_fill_the_width_exactly(width: int) -> None:
-    columns = columns_for(Space(width, 12_345, 1_234_567)).widths
+    columns = columns_for(Space(width, 12_345, 1_234_567, changes=True)).widths
 
     used = sum(columns.values())
 
@@ -89,7 +89,7 @@ def test_columns_fill_the_width_exactly(width: int) -> None:
 
 def test_narrow_screens_lose_free_text_first_and_the_bar_last() -> None:
     for width in range(12, 200):
-        columns = columns_for(Space(width, 612, 20_000)).widths
+        columns = columns_for(Space(width, 612, 20_000, changes=True)).widths
         for narrow, wide in pairwise(("bar", "tokens", "tool", "change", "what")):
             assert narrow in columns or wide not in columns
 

@@ -1,4 +1,4 @@
-"""Contents of one prompt: its blocks in provider tokens, and the part outside blocks.
+"""Contents of one prompt: its blocks in provider tokens, the part outside blocks, and how full it is.
 
 Also finds tool results that a later block in the prompt supersedes: read again, repeated, edited since.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.idle_compaction import is_idle_compaction
 from inspector.replay.analysis.prompt_overhead import system_by_call
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.prices import compaction_size
 from inspector.session.files import joined_path, same_file
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
@@ -52,6 +54,50 @@ class ContextBlocks:
     system: float
     prompt: Figure
     known: HowKnown
+
+
+class Fill(NamedTuple):
+    """How full a prompt is.
+
+    Attributes:
+        prompt: Tokens of the prompt.
+        size: Size at which the agent compacts, otherwise the context window; value None if both are unknown.
+        is_window: `size` is the window, since the compaction size is unknown.
+    """
+
+    prompt: Figure
+    size: Figure
+    is_window: bool
+
+    @property
+    def share(self) -> float | None:
+        """The prompt as a share of the size; None if unknown."""
+        return None if not self.size.value or self.prompt.value is None else self.prompt.value / self.size.value
+
+
+def fill_at(replay: Replay, call: int) -> Fill:
+    """Return how full a call's prompt is; the number of recorded calls is the next prompt."""
+    window, session = replay.inputs.window, replay.history.session
+    size = compaction_size(session.format, session.agent, window, _compacted_at(replay))
+    is_window = size.value is None
+    return Fill(prompt_at(replay, call), window.tokens if is_window else size, is_window)
+
+
+def _compacted_at(replay: Replay) -> list[int]:
+    """Return the recorded prompts at which automatic compactions fired, without those of idle sessions.
+
+    A single compaction without a recorded trigger may have been requested by the user.
+    """
+    session, found = replay.history.session, []
+    for place, each in enumerate(session.compactions):
+        if each.is_partial or each.trigger == "manual" or is_idle_compaction(session, place):
+            continue
+        calls = (call for call in reversed(session.calls) if call.response < each.message)
+        usage = next((call.usage for call in calls if not session.messages[call.response].thread), None)
+        size = each.tokens_before or (usage.prompt if usage is not None else 0)
+        if size:
+            found.append((size, each.trigger))
+    return [size for size, trigger in found if trigger or len(found) > 1]
 
 
 def context_at(replay: Replay, state: ContextState) -> ContextBlocks:

@@ -13,7 +13,8 @@ TIMELINE: Table = (
     move("timeline.page-down", "pagedown", "page(1)", "Page down", "Move down by a page"),
     move("timeline.first", "home", "first", "First", "Move to the first row"),
     move("timeline.last", "end", "last", "Follow", "Move to the last row and follow"),
-    UserAction("timeline.fold", "enter", "fold", "Fold", "Fold or unfold the message or subagent"),
+    UserAction("timeline.open", "enter", "open", "Open", "Open the row's text, or the subagent's session"),
+    UserAction("timeline.fold", "full_stop", "fold", "Fold", "Fold or unfold the message or subagent"),
     UserAction("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
     UserAction("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold the message or subagent"),
 )
@@ -21,6 +22,7 @@ TIMELINE: Table = (
 DETAIL: Table = (
     UserAction("detail.previous-view", "left", "other(-1)", "View", "Show the view to the left", is_shown=True, rank=1),
     UserAction("detail.next-view", "right", "other(1)", "View", "Show the view to the right", is_shown=True, rank=1),
+    UserAction("detail.close", "enter", "screen.do('app.leave')", "Close", "Close the text"),
     UserAction("detail.find", "slash", "find", "Find", "Search this text", is_shown=True, rank=3),
     UserAction("detail.next-match", "n", "to_found(1)", "Next", "Go to the next match in the text"),
     UserAction("detail.previous-match", "N", "to_found(-1)", "Before", "Go to the previous match in the text"),
@@ -44,13 +46,7 @@ CHART: Table = (
 
 COST_BAR: Table = (
     move(
-        "cost.runs-here",
-        "enter",
-        "ask_runs",
-        "Runs per day",
-        "Set the number of such sessions per day",
-        is_shown=True,
-        rank=3,
+        "cost.open", "enter", "screen.do('study.open-costs')", "All figures", "Show every figure", is_shown=True, rank=3
     ),
 )
 

@@ -9,18 +9,19 @@ import numpy as np
 
 from inspector.replay.analysis import context_blocks
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.report.catalogue import legend
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.memo import cached_per_history
 from inspector.ui.miss_glyphs import MARKS, mark_of
+from inspector.ui.outcome import level_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import Figure
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Trigger
     from inspector.ui.outcome import Outcome
@@ -290,8 +291,36 @@ def prompt_at(outcome: Outcome, call: int | None) -> str:
     return text if outcome.replay is outcome.baseline else f"{text} → {size(outcome.replay)}"
 
 
-def prompts_known(outcome: Outcome) -> str:
-    """Explain the marks of estimated prompts; empty if all are exact."""
-    figures = outcome.baseline.figures.prompt_tokens, outcome.replay.figures.prompt_tokens
-    marks = legend(figure.known.value for figure in figures)
-    return f"prompts {marks}" if marks else ""
+class FillText(NamedTuple):
+    """The fill as shown.
+
+    Attributes:
+        percent: Percentage; empty if unknown.
+        level: `calm`, `warning` or `alarm`.
+        lines: The sizes it compares.
+    """
+
+    percent: str
+    level: str
+    lines: tuple[str, ...]
+
+
+def fill_text(outcome: Outcome, call: int | None) -> FillText:
+    """Describe how full the selected call's prompt is under the plan, and recorded; None for the next prompt."""
+    count = outcome.replay.history.call_count
+    place = count if call is None else min(call, count)
+    fill = context_blocks.fill_at(outcome.replay, place)
+    prompt = _tokens(fill.prompt)
+    if outcome.is_planned:
+        recorded = _tokens(context_blocks.prompt_at(outcome.baseline, place))
+        prompt = f"{recorded} → {prompt}"
+    size = f"{'of' if fill.is_window else 'compacts at'} {_tokens(fill.size)}" if fill.size.value else ""
+    name = "next prompt" if place == count else f"call {ON_SCREEN.whole(place + 1)}"
+    share = fill.share
+    return FillText(
+        "" if share is None else f"{share * 100:.0f}%", level_of(share), tuple(filter(None, (f"{name} {prompt}", size)))
+    )
+
+
+def _tokens(figure: Figure) -> str:
+    return ON_SCREEN.qualified(ON_SCREEN.short(figure.value or 0), figure.known.value)

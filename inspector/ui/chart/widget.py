@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
@@ -14,7 +15,7 @@ from textual.widget import Widget
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHART
 from inspector.ui.chart.drawing import AXIS, FIRING, HERE, ChartRun, draw_chart, layout_of
-from inspector.ui.chart.view import ChartSeries, columns_of, place_of
+from inspector.ui.chart.view import ChartSeries, FillText, columns_of, place_of
 from inspector.ui.miss_glyphs import COMPACTED, MARKS
 from inspector.ui.toolkit.line_view import component_classes, strip_of
 
@@ -233,3 +234,70 @@ class ContextChart(Widget, can_focus=True):
 
     def _select(self, call: int) -> None:
         self.post_message(self.CallSelected(self, call))
+
+
+_PIXELS: Final = {
+    "0": "111101101101111",
+    "1": "010110010010111",
+    "2": "111001111100111",
+    "3": "111001111001111",
+    "4": "101101111001001",
+    "5": "111100111001111",
+    "6": "111100111101111",
+    "7": "111001010010010",
+    "8": "111101111101111",
+    "9": "111101111001111",
+    "%": "101001010100101",
+}
+"""Glyphs of the large figures, three by five pixels."""
+_HALVES: Final = {"00": " ", "10": "▀", "01": "▄", "11": "█"}
+"""Glyphs of two pixels, one above the other."""
+
+
+def large_figures(text: str, scale: int) -> list[str]:
+    """Draw digits and percent signs as rows of block glyphs; the scale is 1 or 2."""
+    rows = [
+        (" " * scale).join(
+            "".join(pixel * scale for pixel in _PIXELS[letter][row * 3 : row * 3 + 3]) for letter in text
+        )
+        for row in range(5)
+        for _ in range(scale)
+    ]
+    rows = [row.replace(" ", "0") for row in rows]
+    rows += ["0" * len(rows[0])] * (len(rows) % 2)
+    return [
+        "".join(_HALVES[above + below] for above, below in zip(upper, lower, strict=True))
+        for upper, lower in zip(rows[::2], rows[1::2], strict=True)
+    ]
+
+
+class FillGauge(Widget):
+    """The fill in large figures, colored by its level, above the sizes it compares."""
+
+    DEFAULT_CSS = """
+    FillGauge { width: 26; height: 1fr; padding: 0 1; color: $text-muted; }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"fill--calm", "fill--warning", "fill--alarm"}
+
+    fill: reactive[FillText | None] = reactive[FillText | None](None)
+    """The fill and its sizes; None until computed."""
+
+    def render(self) -> Content:
+        """Render the figures, as large as there is room for."""
+        fill, (width, height) = self.fill, self.content_size
+        if fill is None:
+            return Content("")
+        lines = [Content(line) for line in fill.lines]
+        if fill.percent:
+            style = self.get_visual_style(f"fill--{fill.level}")
+            rows = next(
+                (
+                    rows
+                    for scale in (2, 1)
+                    if len(rows := large_figures(fill.percent, scale)) + len(lines) <= height and len(rows[0]) <= width
+                ),
+                [fill.percent],
+            )
+            lines = [*(Content.styled(row, style) for row in rows), *lines]
+        return Content("\n").join(lines[:height])

@@ -26,7 +26,7 @@ from inspector.ui.controller.jobs import (
 )
 from inspector.ui.controller.replaying import Replaying
 from inspector.ui.controller.subagents import SubagentAnswers, Subagents
-from inspector.ui.plan.plans import PlanNames, Plans
+from inspector.ui.plan.plans import LimitMove, PlanNames, Plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +78,7 @@ class SessionController:
         table: Its token counts, estimated at first.
         changes: Notifies listeners of changed attributes.
         plans: Plans A and B with their history; None before there is one.
+        move: The limit moved last, with the plan before; None after any other change.
         names: Names under which plans were saved or opened.
         sizes: Sizes of the results that each limit applies to; None while unknown.
         other_result: Result of the other plan; None if there is none or while unknown.
@@ -90,6 +91,7 @@ class SessionController:
         outcome: The latest replay, at the selected call; None before the first one.
         projection: Range of its savings over many runs; None while unknown.
         risks: Its risks; None while unknown.
+        earlier_risks: Risks of the plan with the previous values of its limits, shown until they are known.
         call: The selected call; None for the next prompt.
         state: State of the file: `loading`, `waiting`, `live`, `vanished`, `replaced`, `unreadable`, `failed`, or the
             reason why it is not followed.
@@ -147,6 +149,7 @@ class SessionController:
         self._reading: Iterator[Reading | None] | None = None
         self.session: Session | None = None
         self.plans: Plans | None = None
+        self.move: LimitMove | None = None
         self.sizes: PlanSizes | None = None
         self.other_result: OtherPlan | None = None
         self.names = PlanNames()
@@ -156,6 +159,7 @@ class SessionController:
         self.outcome: Outcome | None = None
         self.projection: RunProjection | None = None
         self.risks: Risks | None = None
+        self.earlier_risks: Risks | None = None
         self.call: int | None = None
         self.state = "loading"
         self.changed: float | None = None
@@ -172,7 +176,7 @@ class SessionController:
         for group in ("replay", "assess", "measure", "explain"):
             self.host.stop(group)
         self.outcome = self._uses_search = None
-        self.projection = self.risks = self.other_result = self.call = None
+        self.projection = self.risks = self.earlier_risks = self.other_result = self.call = None
         self.answers.forget()
         self.replays.forget()
 
@@ -300,6 +304,7 @@ class SessionController:
 
     def edit_plan(self, plan: Plan, *, merge: str = "") -> None:
         """Set a changed plan; see `PlanHistory.changed` for `merge`."""
+        self.move = None
         if self.plans is not None:
             self._take_plans(self.plans.changed(plan, merge=merge))
             self.changes.publish(Change.EDITED)
@@ -316,11 +321,13 @@ class SessionController:
 
     def undo(self) -> None:
         """Undo the last change: of an assumption if the plan was not changed since, otherwise of the plan."""
+        self.move = None
         if self.plans is not None and not self._swap_terms(self._terms_before, self._terms_after):
             self._take_plans(self.plans.undone())
 
     def redo(self) -> None:
         """Redo the last undone change."""
+        self.move = None
         if self.plans is not None and not self._swap_terms(self._terms_after, self._terms_before):
             self._take_plans(self.plans.redone())
 
@@ -366,6 +373,9 @@ class SessionController:
         """
         if self.plans is None:
             return
+        here, before = (entry, parameter), self.outcome
+        if self.move is None or self.move.limit != here or not self.plans.shown.merging:
+            self.move = None if before is None else LimitMove(here, self.plans.plan, before.totals)
         self._take_plans(self.plans.moved(entry, parameter, value, is_final=is_final))
         self.changes.publish(Change.EDITED)
         if self._settling is not None:
@@ -393,6 +403,8 @@ class SessionController:
         self.replays.request()
 
     def _take_outcome(self, outcome: Outcome) -> None:
+        is_same_plan = self.outcome is not None and _switches(self.outcome.plan) == _switches(outcome.plan)
+        self.earlier_risks = (self.risks or self.earlier_risks) if is_same_plan else None
         self.outcome, self.projection, self.risks = outcome, None, None
         self.answers.recall(outcome)
         self.changes.publish(Change.OUTCOME)
@@ -531,3 +543,8 @@ class SessionController:
             self.changes.publish(Change.SESSION)
         appended.shown.set()
         self.counting.count_appended(appended.session)
+
+
+def _switches(plan: Plan) -> tuple[tuple[str, bool], ...]:
+    """Return a plan without its limits: its strategies, and which are on."""
+    return tuple((entry.strategy.name, entry.enabled) for entry in plan.entries)

@@ -151,6 +151,13 @@ TERMS: Final = (
 """Every assumption, in display order."""
 
 
+def terms_words(here: Assumptions, there: Assumptions) -> str:
+    """Describe the first assumption that differs: `price as model as recorded → gpt-5`."""
+    shown = ((term.label, term.shown(here), term.shown(there)) for term in TERMS)
+    words = (f"{label} {one_line(a) or AS_RECORDED} → {one_line(b) or AS_RECORDED}" for label, a, b in shown if a != b)
+    return next(words, "")
+
+
 def term_lines(
     terms: Assumptions, runs: RunsPerDay, inputs: ReplayInputs
 ) -> tuple[tuple[Hashable, str, str, str], ...]:

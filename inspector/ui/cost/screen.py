@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
-from inspector.replay.pricing.bundled_prices import closest_known
+from inspector.replay.pricing.price_tables import closest_known
 from inspector.report.as_model import rates_words
 from inspector.safe_text import one_line
 from inspector.settings import problem_with_runs

@@ -1,24 +1,24 @@
-"""Figures of the cost bar: cost and savings of a plan, each with its confidence."""
+"""The cost line: cost, avoidable cost and possible savings of a session, or the cost and savings of a plan."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.figure import Figure
-from inspector.report.monthly_saving import runs_that_do_not_fit
+from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, needed_words, net_after_words, net_words
+from inspector.report.subagent_words import cost_words, unread_words
 from inspector.safe_text import one_line
+from inspector.ui.miss_glyphs import dollars, no_misses_text
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.best_plan import BestPlan, SavingPlan
+    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.recoveries import Recoveries
-    from inspector.replay.assumptions import Assumptions
-    from inspector.replay.figure import Band
-    from inspector.replay.projection_terms import RunsPerDay
-    from inspector.session.model import Session
+    from inspector.replay.subagents import SubagentCosts
     from inspector.ui.outcome import Outcome
-
 
 HOW_TO_PRICE = "z m prices it as another model"
 
@@ -73,24 +73,17 @@ class CostSummary:
         saved: Saving of the plan, dollars; negative if it costs more.
         saved_share: Saving as a share of `recorded`; None if that is zero or unknown.
         saved_tokens: Prompt tokens not sent over all calls; negative if more are sent.
-        rebuilds: Cost of cache rewrites caused by the plan, dollars; None without a price.
+        rewrite_usd: Cost of cache rewrites caused by the plan, dollars; None without a price.
         pays_off: Number of the first call after which the plan is cheaper in total; None if there is none.
-        runs: Runs per day.
-        per_day: Net saving per day with its range, dollars; None without a price.
-        per_month: Net saving per month with its range, dollars.
-        is_at_most: True if `per_day` and `per_month` assume that no cut text is recovered, because that cost is not
-            computed yet.
-        breaks: Number of cache misses caused by the plan.
-        first_change: First call the plan changed; -1 if none.
         is_idle: True if the plan changes nothing.
         is_on: True if a strategy of the plan is on.
         copied: Text about calls billed in an earlier session; empty if none.
         advice: Advice about a model without a price; empty if it has one. May hold session text.
         until: Costs up to the selected call; None at the present.
-        recoveries: Cut text that was needed later, priced; None until computed.
+        recoveries: Cut text that was needed later, priced; of the plan's previous values until computed, None before.
+        is_settled: True if `recoveries` is of these values.
         priced_as: Model that prices every call although others answered; empty for the recorded models.
         as_recorded: Cost at the recorded models, dollars; None if these price the calls.
-        runs_question: Question about runs that do not fit into a day; empty if they fit.
     """
 
     recorded: Figure
@@ -100,84 +93,50 @@ class CostSummary:
     saved_tokens: Figure
     rewrite_usd: float | None
     pays_off: int | None
-    runs: RunsPerDay
-    per_day: Band | None
-    per_month: Band | None
-    is_at_most: bool = False
-    breaks: int = 0
-    first_change: int = -1
     is_idle: bool = False
     is_on: bool = False
     copied: str = ""
     advice: str = ""
     until: CostUntil | None = None
     recoveries: Recoveries | None = None
-    runs_question: str = ""
+    is_settled: bool = False
     priced_as: str = ""
     as_recorded: Figure | None = None
 
 
 def summarize(
-    outcome: Outcome,
-    runs: RunsPerDay,
-    projection: RunProjection | None = None,
-    terms: Assumptions | None = None,
-    call: int | None = None,
-    recoveries: Recoveries | None = None,
+    outcome: Outcome, call: int | None = None, recoveries: Recoveries | None = None, *, is_settled: bool = False
 ) -> CostSummary:
     """Summarize a plan's figures next to the recorded ones.
 
     Args:
         outcome: Replay of the plan.
-        runs: Number of such sessions per day.
-        projection: Range of the saving over many runs, if already computed.
-        terms: Assumptions, for the days per month.
         call: The selected call; None for the next one, not yet made.
         recoveries: Cut text that was needed later, priced; None until computed.
+        is_settled: `recoveries` is of this replay, not of an earlier value of a limit.
     """
-    from inspector.replay.assumptions import Assumptions
-    from inspector.replay.figure import Band
-
-    before, totals = outcome.baseline.figures, outcome.totals
-    savings, first_change = totals.savings, outcome.first_change
-    dollars, pays_off = savings.usd.value, totals.break_even_call.value
-    per_run = projection.per_run.saving if projection is not None else None
-    if per_run is None and dollars is not None:
-        per_run = Band(dollars, dollars, dollars)
-    per_day = None if per_run is None else per_run.times(runs.number)
+    before, totals, inputs = outcome.baseline.figures, outcome.totals, outcome.inputs
+    pays_off = totals.break_even_call.value
     session = outcome.replay.history.session
     models = (call.model for call in session.calls)
-    inputs = outcome.inputs
     return CostSummary(
         recorded=before.cost_usd,
         planned=totals.figures.cost_usd,
-        saved=savings.usd,
-        saved_share=savings.share.value if dollars is not None else None,
-        saved_tokens=savings.tokens,
+        saved=totals.savings.usd,
+        saved_share=totals.savings.share.value if totals.savings.usd.value is not None else None,
+        saved_tokens=totals.savings.tokens,
         rewrite_usd=totals.break_usd.value,
         pays_off=None if pays_off is None else int(pays_off),
-        runs=runs,
-        per_day=per_day,
-        per_month=None if per_day is None else per_day.times((terms or Assumptions()).days_per_month),
-        is_at_most=projection is None or projection.recovered is None,
-        breaks=int(totals.breaks.value or 0),
-        first_change=-1 if first_change is None else first_change,
-        is_idle=first_change is None,
+        is_idle=outcome.first_change is None,
         is_on=bool(outcome.plan.strategies),
         priced_as=inputs.other_model,
         as_recorded=outcome.as_recorded,
         copied=billed_before(session.copied_calls, len(session.calls)),
         until=_until(outcome, call),
         recoveries=recoveries,
-        runs_question=runs_that_do_not_fit(runs, _hours(session)),
+        is_settled=is_settled,
         advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.lacking(models)),
     )
-
-
-def _hours(session: Session) -> float:
-    """Return the hours from the first call to the last; 0.0 if no times were recorded."""
-    times = [call.time for call in session.calls if call.time is not None]
-    return (max(times) - min(times)) / 3600 if times else 0.0
 
 
 def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
@@ -201,3 +160,237 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
 def _advice(reason: str) -> str:
     """Word the advice for a model without a price for the app, which has no command line options."""
     return f"{reason} · {HOW_TO_PRICE}" if reason else ""
+
+
+KEY_OF_COMPARE: Final = "c"
+"""Key of the comparison of plans."""
+KEY_OF_TAKING: Final = "*"
+"""Key that makes the best plan the current one."""
+KEY_OF_MISSES: Final = "M"
+"""Key of the screen with the avoidable cost."""
+
+SEARCHING: Final = "looking for the best plan …"
+EXPLAINING: Final = "explaining cache misses …"
+UNSETTLED: Final = "net …"
+
+_TITLE, _TEXT, _FIGURE, _SAVED = "cost--title", "cost--text", "cost--figure", "cost--saved"
+_LOST, _ATTENTION = "cost--lost", "cost--attention"
+
+Styled = tuple[tuple[str, str], ...]
+"""Texts with the names of their styles."""
+
+
+class LineText(NamedTuple):
+    """A piece of the line.
+
+    Attributes:
+        text: Text.
+        rank: On a narrow line the pieces of the highest rank are shortened or left out first; 0 for never.
+        shorter: Shorter text; None to leave the piece out.
+        right: Align at the right end.
+    """
+
+    text: Styled
+    rank: int = 0
+    shorter: Styled | None = None
+    right: bool = False
+
+
+Line = tuple[LineText, ...]
+
+_ALL_FIGURES: Final = LineText((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True)
+
+
+def recorded_line(
+    summary: CostSummary,
+    misses: CacheMisses | None,
+    best: BestPlan | None,
+    format_name: str,
+    *,
+    is_searching: bool,
+    subagents: SubagentCosts | None = None,
+) -> Line:
+    """Build the line of a session without a plan: cost, avoidable cost, and what its agent can save.
+
+    Args:
+        summary: The session's cost.
+        misses: The session's cache misses; None until computed.
+        best: Result of the plan search; None until there is one.
+        format_name: Format of the session.
+        is_searching: True while plans are tried.
+        subagents: Costs of the sessions that this one started; None until they are read.
+    """
+    if summary.advice:
+        cost: Line = (LineText((("Cost ", _TITLE), ("unknown", _FIGURE)), 1),)
+        return (*cost, LineText(((one_line(summary.advice), _ATTENTION),)), *_subagents(subagents))
+    plans = _plans(best, format_name, is_searching=is_searching)
+    return (*_cost(summary), *_subagents(subagents), *_avoidable(misses), *plans, _ALL_FIGURES)
+
+
+def planned_line(summary: CostSummary, plan_name: str) -> Line:
+    """Build the line of a plan: the cost with and without it, its net saving, and its price.
+
+    Args:
+        summary: The session under the plan.
+        plan_name: Name of the plan in the line.
+    """
+    if summary.advice:
+        return recorded_line(summary, None, None, "", is_searching=False)
+    if summary.is_idle:
+        about = LineText((("the plan cuts nothing here", _TEXT),), 2, (("cuts nothing", _TEXT),))
+        return (*_cost(summary), about, _ALL_FIGURES)
+    recorded, planned, saved = summary.recorded, summary.planned, summary.saved
+    if summary.until is not None:
+        recorded, planned, saved = summary.until.recorded, summary.until.planned, summary.until.saved
+    amount = _dollars(cost_consistent_with_saving(recorded, planned))
+    found = summary.recoveries
+    return (
+        *_cost(summary),
+        LineText(((f"with {plan_name} ", _TEXT), (amount, _FIGURE)), 2, (("→ ", _TEXT), (amount, _FIGURE))),
+        *_saving(summary, saved),
+        *(() if summary.until is not None else _net(summary)),
+        *_tokens(summary),
+        *_rewrites(summary),
+        *(() if found is None or not found.needed else _needed(found.needed)),
+        _ALL_FIGURES,
+    )
+
+
+def _cost(summary: CostSummary) -> Line:
+    """Describe the recorded cost, up to the selected call if it is an earlier one."""
+    recorded, about = summary.recorded, "Cost "
+    if summary.until is not None:
+        recorded, about = summary.until.recorded, f"Cost up to call {ON_SCREEN.whole(summary.until.call)} "
+    pieces = [LineText(((about, _TITLE), (_dollars(recorded), _FIGURE)), 1)]
+    if summary.as_recorded is not None:
+        pieces.append(LineText(((priced_as_words(summary.priced_as, summary.as_recorded), _ATTENTION),), 3))
+    if summary.copied:
+        pieces.append(LineText(((f"({summary.copied})", _ATTENTION),), 3))
+    return tuple(pieces)
+
+
+def _subagents(found: SubagentCosts | None) -> Line:
+    """Describe the cost of subagents, which the total does not include; empty if there are none."""
+    if not found:
+        return ()
+    if not found.sessions:
+        return (LineText(((unread_words(found, ON_SCREEN), _ATTENTION),), 6),)
+    cost = (f"+{cost_words(found, ON_SCREEN)}", _FIGURE)
+    sessions, calls = ON_SCREEN.plural(len(found.sessions), "subagent"), ON_SCREEN.plural(found.calls, "call")
+    unread = ((f", {len(found.unread)} not read", _ATTENTION),) if found.unread else ()
+    longer = (cost, (f" for {sessions}, {calls}", _TEXT), *unread)
+    return (LineText(longer, 5, (cost, (f" {sessions}", _TEXT))),)
+
+
+def _avoidable(misses: CacheMisses | None) -> Line:
+    """Describe the extra cost of avoidable cache misses."""
+    if misses is None:
+        return (LineText(((EXPLAINING, _TEXT),), 6),)
+    if not misses.misses:
+        return (LineText(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
+    total = misses.total
+    cost = dollars(total.extra_usd) or f"{ON_SCREEN.short(total.tokens)} tokens"
+    count, key = ON_SCREEN.plural(total.calls, "cache miss"), (KEY_OF_MISSES, _FIGURE)
+    avoidable = (("avoidable ", _TEXT), (cost, _FIGURE))
+    return (LineText((*avoidable, (f" in {count} (", _TEXT), key, (")", _TEXT)), 2, avoidable),)
+
+
+def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Line:
+    """Describe the net saving that the session's agent can have, otherwise that of the best plan."""
+    if best is None:
+        return (LineText(((SEARCHING, _TEXT),), 3),) if is_searching else ()
+    keys = ((" (", _TEXT), (KEY_OF_TAKING, _FIGURE), (" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
+    if best.applicable is not None:
+        answer = answer_for(format_name, best.applicable.plan)
+        saves = (_net_first(best.applicable), _SAVED)
+        longer = ((f"{answer.agent} can save ", _TEXT), saves, (f" by {_name(best.applicable)}", _TEXT))
+        return (LineText((*longer, *keys), 1, (("can save ", _TEXT), saves, *keys)),)
+    if best.best is not None:
+        of = "best plan so far" if is_searching else "best plan"
+        saves = (_net_first(best.best), _SAVED)
+        found = LineText(((f"{of}: ", _TEXT), saves, *keys), 1)
+        answer = answer_for(format_name, best.best.plan)
+        if best.is_complete and answer.is_lacking:
+            return (found, LineText(((answer.can_apply(NONE_THAT_SAVES), _TEXT),), 4))
+        return (found,)
+    if is_searching:
+        return (LineText(((SEARCHING, _TEXT),), 3),)
+    why = NOTHING_WORTHWHILE if best.is_complete else "session too long to try every plan"
+    return (LineText(((f"{why} (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT)), 3),)
+
+
+def _net_first(saving: SavingPlan) -> str:
+    """Format the net saving, or without a price the share of the prompt tokens."""
+    net = net_words(saving.recoveries.net, ON_SCREEN)
+    return net or f"{ON_SCREEN.share(saving.savings.share.value)} of the tokens"
+
+
+def _name(saving: SavingPlan) -> str:
+    return one_line(saving.plan.name or " + ".join(strategy.name for strategy in saving.plan.strategies))
+
+
+def _saving(summary: CostSummary, saved: Figure) -> Line:
+    if saved.value is None:
+        return ()
+    of = " by then" if summary.until is not None else ""
+    share = "" if of or summary.saved_share is None else f" ({ON_SCREEN.share(abs(summary.saved_share))})"
+    amount = ON_SCREEN.qualified(ON_SCREEN.dollars(abs(saved.value)), saved.known)
+    if saved.value < 0:
+        return (LineText(((f"costs {amount} more{share}{of}", _LOST),), 0, ((f"costs {amount} more", _LOST),)),)
+    # Green only if the plan saves at worst.
+    is_sure = summary.is_settled and summary.recoveries is not None and summary.recoveries.is_sure
+    style = _SAVED if is_sure else _FIGURE
+    return (LineText(((f"saves {amount}{share}{of}", style),), 0, ((f"saves {amount}", style),)),)
+
+
+def _net(summary: CostSummary) -> Line:
+    """Describe the saving after re-fetches, or keep its place until it is known."""
+    found = summary.recoveries
+    if not summary.is_settled or found is None:
+        return (LineText(((UNSETTLED, _TEXT),), 2),)
+    longer, shorter = net_after_words(found.net, found.refetched, ON_SCREEN), net_words(found.net, ON_SCREEN)
+    if found.refetched is None:
+        return (LineText(((longer, _TEXT),), 2),)
+    if not shorter or (found.saved or 0) <= 0:
+        return ()
+    style = _SAVED if found.is_sure else _LOST
+    return (LineText(((longer, style),), 2, ((shorter, style),)),)
+
+
+def _tokens(summary: CostSummary) -> Line:
+    saved = summary.saved_tokens.value
+    if saved is None:
+        return ()
+    word, style = ("fewer", _SAVED) if saved >= 0 else ("more", _LOST)
+    amount = ON_SCREEN.qualified(ON_SCREEN.short(abs(saved)), summary.saved_tokens.known)
+    return (LineText(((f"{amount} {word} tokens", style),), 6),)
+
+
+def _rewrites(summary: CostSummary) -> Line:
+    pieces = []
+    if summary.rewrite_usd:
+        cost = (ON_SCREEN.dollars(summary.rewrite_usd), _FIGURE)
+        pieces.append(LineText((("cache rewrites cost ", _TEXT), cost), 5, (("cache rewrites ", _TEXT), cost)))
+    if summary.pays_off is not None:
+        call = (ON_SCREEN.whole(summary.pays_off), _FIGURE)
+        pieces.append(LineText((("breaks even at call ", _TEXT), call), 7))
+    elif summary.saved.value is not None:
+        pieces.append(LineText((("never breaks even", _TEXT),), 4))
+    return tuple(pieces)
+
+
+def _needed(calls: int) -> Line:
+    longer, shorter = f"! {needed_words(calls, ON_SCREEN)}", f"! {ON_SCREEN.whole(calls)} needed"
+    return (LineText(((longer, _LOST),), 3, ((shorter, _LOST),)),)
+
+
+def cost_consistent_with_saving(before: Figure, planned: Figure) -> Figure:
+    """Round a plan's cost so that cost and saving, as displayed, add up to the cost before."""
+    return replace(planned, value=ON_SCREEN.cost_with_plan(before.value, planned.value))
+
+
+def _dollars(figure: Figure) -> str:
+    """Format dollars with their qualifier (`~`, `≥`)."""
+    return ON_SCREEN.qualified(
+        ON_SCREEN.dollars(figure.value), figure.known.value, is_lower_bound=figure.is_lower_bound
+    )

@@ -18,7 +18,7 @@ from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
 from inspector.ui.main.plan_pane import PlanPane
 from inspector.ui.main.restore_state import StateKeeper
-from inspector.ui.main.session_pane import PaneFocus
+from inspector.ui.main.session_pane import ActionLine, PaneFocus
 from inspector.ui.main.timeline_pane import TimelinePane
 from inspector.ui.part_names import BOUNDARY, CHART, COST, DETAIL, NUMBERED, PLAN, TIMELINE
 from inspector.ui.performance.mouse_throttle import take_newest_move
@@ -200,7 +200,6 @@ class ScreenHost(ScreenJobs):
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
         import inspector.ui.cost.summary
-        import inspector.ui.cost.unplanned_lines
         import inspector.ui.detail.content
         import inspector.ui.detail.widget
         import inspector.ui.plan.panel  # noqa: F401  preloaded for the screen
@@ -286,7 +285,7 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
                 Change.SESSION: self._show_facts,
                 Change.READY: self._begin,
                 Change.OUTCOME: self._show_outcome,
-                Change.PLAN: self._refresh_hints,
+                Change.PLAN: self._show_plan,
                 Change.COSTS: self._keep_runs,
                 Change.CALL: self._show_call,
                 Change.ANSWERS: self._show_answers,
@@ -298,11 +297,13 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         yield SessionTabs()
         yield SessionHeader()
         yield self.chart
+        yield ActionLine("do('call.now')", id="place-line")
         with Horizontal(id="main"):
             with Vertical(id="left"):
                 yield self.timeline
                 yield self.detail
             yield self.plan
+        yield ActionLine("do('plan.show')", id="plan-line")
         yield self.cost
         yield StatusBar()
 
@@ -408,12 +409,12 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self._refresh_hints()
 
     def _show_counts(self) -> None:
+        self._show_place()
         view, session = self.timeline.view, self.controller.session
         if view is not None and session is not None:
             rows = self.timeline.timeline
-            counts = (view.count, view.hidden, session.skipped_records, rows.new_rows)
             unknown = unknown_parts(session).count
-            self.status.counts = StatusCounts(rows.follow, *counts, *self.chart.selected_call, unknown=unknown)
+            self.status.counts = StatusCounts(rows.follow, session.skipped_records, rows.new_rows, unknown)
 
     def _begin(self) -> None:
         """Enable the session's keys once there is a session."""
@@ -436,6 +437,22 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self._show_counts()
         self._refresh_hints()
 
+    def _show_place(self) -> None:
+        """Show in one line that an earlier call is selected, and how to return."""
+        call = self.chart.selected_call
+        self.set_class(bool(call), "-earlier")
+        if call:
+            pieces = (("◆ ", "key"), (call, "title"), (": all panes show this prompt · ", "text"), ("end", "key"))
+            self.query_one("#place-line", ActionLine).pieces = (*pieces, (" returns to the newest", "text"))
+
+    def _show_plan(self) -> None:
+        """Open the plan beside the rows while a strategy is on; otherwise name its strategies in one line."""
+        self._refresh_hints()
+        plan = self.controller.plan
+        self.set_class(plan is not None and bool(plan.strategies), "-plan-on")
+        if plan is not None:
+            self.query_one("#plan-line", ActionLine).pieces = tuple(_plan_line(plan, self.controller.plan_title))
+
     def _refresh_hints(self) -> None:
         """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
         has_keys = (has_strategies(self), is_at_earlier_call(self), can_undo(self), has_best_with_none_on(self))
@@ -451,9 +468,6 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
 
     async def action_do(self, name: str) -> None:
         await do(self, name)
-
-    def action_show_all(self) -> None:
-        self.timeline.show_all()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable keys without an effect."""
@@ -480,11 +494,15 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Update the timeline's title, which names the chart's marks where the chart has no frame."""
         after_frame(self, self.timeline.name_rows)
 
-    def on_timeline_pane_detail_requested(self) -> None:
-        self.pane_focus.focus_pane(DETAIL)
-        if not self.pane_focus.zooms:
-            self.zoom("detail-pane")
-            self.show_notice("esc returns to the rows")
+    def on_timeline_open_requested(self) -> None:
+        """Open the row under the cursor: a subagent's session in a tab, any other row in the detail pane."""
+        if self.timeline.subagent_place is not None:
+            self.related.open_subagent()
+        else:
+            self.pane_focus.focus_pane(DETAIL)
+            # The text of a boundary is long.
+            if self.timeline.boundary is not None and not self.pane_focus.zooms:
+                self.zoom("detail-pane")
 
     def on_timeline_highlighted(self) -> None:
         self.detail.show_block()
@@ -518,7 +536,13 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
             find_bar.action_close()
         elif self.pane_focus.zooms:
             self.zoom(self.pane_focus.pane)
-        elif self.focused is None or self.timeline not in self.focused.ancestors_with_self:
+            if self.pane_focus.is_detail_open:
+                self.pane_focus.leave()
+        elif (
+            self.pane_focus.is_detail_open
+            or self.focused is None
+            or self.timeline not in self.focused.ancestors_with_self
+        ):
             self.pane_focus.leave()
 
     def save_report(self) -> None:
@@ -632,6 +656,17 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         yield PaletteCommand(
             "Reload the session", "Reads its file from the beginning", self.controller.open, also="reload"
         )
+
+
+def _plan_line(plan: Plan, title: str) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of the line that names a plan's strategies, each with the key that switches it."""
+    yield title, "title"
+    yield ("  " if plan.strategies else "  nothing is cut · "), "text"
+    for number, entry in enumerate(plan.entries[:NUMBERED], start=1):
+        yield f"{number}", "key"
+        yield f" {entry.strategy.name}{' on' if entry.enabled else ''}  ", "text"
+    yield "p", "key"
+    yield " opens it", "text"
 
 
 def problem_with_call(count: int, text: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.replay.analysis.cache_misses import CacheMisses
-    from inspector.ui.chart.widget import ContextChart
+    from inspector.ui.chart.widget import ContextChart, FillGauge
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.timeline_pane import TimelinePane
 
@@ -39,6 +39,7 @@ class ChartPane(SessionPane):
         self.by_time = False
         """The x axis is time, not call numbers."""
         self._chart: ContextChart | None = None
+        self._gauge: FillGauge | None = None
         self._play_timer: Timer | None = None
         self._played_at = 0.0
         self._speed = USUAL
@@ -55,14 +56,14 @@ class ChartPane(SessionPane):
         )
 
     async def open(self) -> None:
-        from inspector.ui.chart.widget import ContextChart
+        from inspector.ui.chart.widget import ContextChart, FillGauge
 
-        self._chart = ContextChart(id="chart")
-        await self.mount(self._chart)
+        self._chart, self._gauge = ContextChart(id="chart"), FillGauge(id="fill")
+        await self.mount(self._gauge, self._chart)
 
     def close(self) -> None:
         self._stop()
-        self._chart = None
+        self._chart = self._gauge = None
 
     @property
     def target(self) -> Widget:
@@ -74,7 +75,7 @@ class ChartPane(SessionPane):
 
     def show_chart(self) -> None:
         from inspector.ui.chart.drawing import legend_words
-        from inspector.ui.chart.view import chart_of, describe_call, prompts_known
+        from inspector.ui.chart.view import chart_of, describe_call, fill_text
 
         outcome = self.controller.outcome
         if outcome is not None and self._chart is not None:
@@ -82,8 +83,9 @@ class ChartPane(SessionPane):
             series = self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
             self._rows.set_legend(legend_words(series))
             self.show_place()
-            parts = (describe_call(outcome, self.controller.call), prompts_known(outcome))
-            set_subtitle(self, " · ".join(filter(None, parts)))
+            set_subtitle(self, describe_call(outcome, self.controller.call))
+            if self._gauge is not None:
+                self._gauge.fill = fill_text(outcome, self.controller.call)
 
     @property
     def _known_misses(self) -> CacheMisses | None:
@@ -232,15 +234,15 @@ class ChartPane(SessionPane):
             self.go_to_call(looked_at + step)
 
     @property
-    def selected_call(self) -> tuple[str, str]:
-        """Selected call and playback speed, as long and short text; empty at the next prompt."""
+    def selected_call(self) -> str:
+        """Selected call and playback speed; empty at the next prompt."""
         history, call = self.controller.history, self.controller.call
         if history is None or call is None:
-            return "", ""
+            return ""
         count = history.call_count
         mark = "▶ " if self.is_playing else ""
         at = f"{mark}call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}"
-        return f"{at}, {speed_in_words(self.speed)}" if self.is_playing else at, f"{mark}{call + 1}/{count}"
+        return f"{at}, {speed_in_words(self.speed)}" if self.is_playing else at
 
 
 def speed_in_words(calls_a_second: float) -> str:

@@ -1,29 +1,31 @@
-"""The cost pane: recorded cost, cost under the plan, runs per day, and explanations of the figures."""
+"""The cost line: recorded cost, cost under the plan, runs per day, and explanations of the figures."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
+from textual.reactive import reactive
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.parts import COST_BAR
 from inspector.ui.controller.host import Change
-from inspector.ui.cost.bar import CostBar
 from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
-from inspector.ui.toolkit.pane import set_subtitle, set_title
 from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 
 if TYPE_CHECKING:
+    from textual.binding import BindingType
+
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.cost.summary import CostSummary
-    from inspector.ui.cost.unplanned_lines import Line, Styled
+    from inspector.ui.cost.summary import CostSummary, Line, Styled
     from inspector.ui.explain.dialog import Explained
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.outcome import Outcome
@@ -32,23 +34,45 @@ if TYPE_CHECKING:
 COUNTING = "counting tokens, then replaying every call…"
 
 
-class CostPane(CostBar, FailSafePane):
-    """The pane with the results of the latest replay; without an active strategy it shows where the money went."""
+class CostPane(FailSafePane, can_focus=True):
+    """One line with the results of the latest replay: of the recorded session, or with a strategy on of the plan."""
 
-    HELP = """The session's cost and, with a strategy on, its cost with the plan and the difference.
+    HELP = """The session's cost. Without a strategy: the avoidable cost, of calls that read less from the prompt cache
+    than they could have, and what the agent itself can save net of expected re-fetches. With a strategy on: the cost
+    with the plan, its saving, and what it is after expected re-fetches.
 
-    Without a strategy: the cost of each kind of token; the best plan's savings, searched in the background; the calls
-    that read less from the prompt cache than they could have (cache misses), with causes and extra cost over a cache
-    read; and the results that cost most to resend with every prompt. ~ marks estimates and projections.
+    No mark: reported by the provider, or calibrated to reported usage.
+    ~ estimated, or projected for calls that did not happen.  ≥ lower bound."""
 
-    With a plan: how many later calls needed text it had cut, the cost of getting that text back, and the plan's net
-    savings."""
+    DEFAULT_CSS = """
+    CostPane { height: 1; width: 1fr; }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "cost--title",
+        "cost--figure",
+        "cost--saved",
+        "cost--lost",
+        "cost--text",
+        "cost--attention",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COST_BAR)
+
+    summary: reactive[CostSummary | None] = reactive(None)
+    """The figures; None until computed."""
+    waiting_for: reactive[str] = reactive("")
+    """Work in progress, shown until there are figures."""
+    plan_name: reactive[str] = reactive("the plan")
+    """Name of the plan in the line."""
+    is_late: reactive[bool] = reactive(False)
+    """True while a replay takes long."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
-        super().__init__(id="cost", classes="section")
+        super().__init__(id="cost")
         self.controller = controller
         self._rows = rows
-        self._resent: tuple[Replay, tuple[ResentBlock, ...]] | None = None
+        self._resent: tuple[Replay, dict[int, ResentBlock]] | None = None
         self.listen(
             controller,
             {
@@ -57,62 +81,53 @@ class CostPane(CostBar, FailSafePane):
                 Change.PLAN: self._show_plan,
                 Change.OUTCOME: self._show_costs,
                 Change.CALL: self._show_costs,
-                Change.COSTS: self._show_costs,
                 Change.RISKS: self._show_costs,
                 Change.ANSWERS: self._show_answers,
                 Change.REPLAYING: self._show_replaying,
             },
         )
 
-    def on_mount(self) -> None:
-        set_title(self, "Cost")
-
     def _forget(self) -> None:
         self.summary = self._resent = None
 
     def render(self) -> Content:
-        """Render the plan's costs or where the money went; nothing if a failure notice covers the pane."""
+        """Render the line; nothing if a failure notice covers the pane."""
         if self.has_failed:
             return Content("")
         summary = self.summary
-        lines = () if summary is None else self._answers(summary)
-        if not lines:
-            return super().render()
-        width = self.content_size.width
-        return Content("\n").join([line_of(pieces, width) for pieces in lines])
+        if summary is None:
+            waiting = self._styled((("Cost ", "cost--title"), (self.waiting_for, "cost--text")))
+            return line_of([LinePiece(waiting)], self.content_size.width)
+        pieces = [
+            LinePiece(self._styled(text), rank, right, None if shorter is None else self._styled(shorter))
+            for text, rank, shorter, right in self._line(summary)
+        ]
+        if self.is_late:
+            pieces.append(LinePiece(self._styled((("replaying…", "cost--text"),)), 1, right=True))
+        return line_of(pieces, self.content_size.width)
 
-    def _answers(self, summary: CostSummary) -> list[list[LinePiece]]:
-        """Return the lines shown without an active strategy; empty if a strategy is on or nothing is computed yet."""
-        from inspector.ui.cost.unplanned_lines import answer_lines
+    def _line(self, summary: CostSummary) -> Line:
+        from inspector.ui.cost.summary import planned_line, recorded_line
 
-        answers, outcome, room = self.controller.answers, self.controller.outcome, max(self.content_size.height, 1)
-        spending = answers.spending
-        if summary.is_on or spending is None:
-            return []
-        until = [] if summary.until is None else [self._until(summary, summary.until)]
+        if summary.is_on:
+            return planned_line(summary, self.plan_name)
+        answers, session = self.controller.answers, self.controller.session
         cache = answers.recorded_cache
-        parts = answer_lines(
-            spending,
+        return recorded_line(
+            summary,
             None if cache is None else cache.misses,
             answers.best,
-            (max(room - len(until), 1), self.content_size.width),
+            "" if session is None else session.format,
             is_searching=answers.is_searching,
-            advice=summary.advice,
             subagents=self.controller.subagent_costs.costs,
-            is_behind=outcome is not None and spending.replay.history.call_count < outcome.replay.history.call_count,
-            as_recorded=summary.as_recorded,
         )
-        first, *others = [self._pieces(line) for line in parts]
-        return [first, *until, *others][:room]
-
-    def _pieces(self, line: Line) -> list[LinePiece]:
-        return [
-            LinePiece(self._styled(reported), rank, right, None if shorter is None else self._styled(shorter))
-            for reported, rank, shorter, right in line
-        ]
 
     def _styled(self, parts: Styled) -> Content:
         return Content.assemble(*((text, self.get_visual_style(style)) for text, style in parts))
+
+    async def on_click(self) -> None:
+        """Open the screen with every figure."""
+        await self.screen.run_action("do('study.open-costs')")
 
     def _show_session(self) -> None:
         if self.controller.outcome is None:
@@ -128,20 +143,15 @@ class CostPane(CostBar, FailSafePane):
 
         session, outcome = self.controller, self.controller.outcome
         if outcome is not None:
-            self.summary = summarize(
-                outcome,
-                session.runs_per_day,
-                session.projection,
-                session.given_terms,
-                session.call,
-                None if session.risks is None else session.risks.needed,
-            )
+            risks = session.risks or session.earlier_risks
+            needed = None if risks is None else risks.needed
+            self.summary = summarize(outcome, session.call, needed, is_settled=session.risks is not None)
 
     def _show_answers(self) -> None:
         self.refresh()
 
     def _show_replaying(self) -> None:
-        set_subtitle(self, "replaying…" if self.controller.replays.is_long else "")
+        self.is_late = self.controller.replays.is_long
 
     def to_most_resent(self, step: int = 1) -> None:
         """Go to the next (1) or previous (-1) of the tool results that cost most to resend, wrapping around."""
@@ -154,7 +164,7 @@ class CostPane(CostBar, FailSafePane):
             self._go_to_resent(step, self._resent[1])
             return
 
-        def work(post: Post[tuple[ResentBlock, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
+        def work(post: Post[dict[int, ResentBlock]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.replay.analysis.breakdown import Breakdown
             from inspector.replay.explain.spending import MOST_RESENT
 
@@ -163,30 +173,30 @@ class CostPane(CostBar, FailSafePane):
         take = partial(self._take_resent, step, replay)
         session.host.run(work, take, group="most resent", description="find the results that cost most to resend")
 
-    def _take_resent(self, step: int, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
+    def _take_resent(self, step: int, replay: Replay, found: dict[int, ResentBlock]) -> None:
         self._resent = (replay, found)
         self._go_to_resent(step, found)
 
-    def _go_to_resent(self, step: int, found: tuple[ResentBlock, ...]) -> None:
+    def _go_to_resent(self, step: int, found: dict[int, ResentBlock]) -> None:
         import numpy as np
 
-        show, view, history = self.controller.host.show_notice, self._rows.view, self.controller.history
-        if view is None or history is None or not found:
+        show, view, blocks = self.controller.host.show_notice, self._rows.view, list(found)
+        if view is None or not found:
             show("no tool result was resent")
             return
         at = self._rows.cursor_block
-        here = next((place for place, each in enumerate(found) if each.block == at), None)
+        here = next((place for place, block in enumerate(blocks) if block == at), None)
         begins = 0 if step > 0 else -1
         first = begins if here is None else here + step
         places = ((first + step * far) % len(found) for far in range(len(found)))
-        place = next((at for at in places if len(view.positions_of_blocks(np.array([found[at].block])))), None)
+        place = next((at for at in places if len(view.positions_of_blocks(np.array([blocks[at]])))), None)
         if place is None:
             show("the results that cost most to resend are hidden")
             return
-        each = found[place]
-        self._rows.timeline.move_to_block(each.block)
-        tool = one_line(history.session.all_blocks[each.block].tool_name)
-        cost = ON_SCREEN.dollars(each.cost.value) if each.cost.value is not None else ON_SCREEN.short(each.sent.value)
+        self._rows.timeline.move_to_block(blocks[place])
+        each = found[blocks[place]]
+        tool = one_line(each.tool)
+        cost = ON_SCREEN.dollars(each.usd) if each.usd is not None else ON_SCREEN.short(each.sent_tokens)
         prompts = ON_SCREEN.plural(each.calls, "prompt")
         show(f"resend cost {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
 
@@ -218,9 +228,6 @@ class CostPane(CostBar, FailSafePane):
         figures, first = explained
         if outcome is self.controller.outcome and figures:
             open_over(self.screen, ExplainScreen(figures, first))
-
-    def on_cost_bar_runs_requested(self) -> None:
-        self.ask_runs()
 
     def ask_runs(self) -> None:
         run_dialog(self.screen, self._ask_runs(), "set the runs per day")

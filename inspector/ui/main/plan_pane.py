@@ -12,15 +12,17 @@ from inspector.session.files import expand_user, is_file
 from inspector.ui.controller.host import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.served import deliver_in_browser
-from inspector.ui.session_screen import scale_words
-from inspector.ui.toolkit.pane import set_subtitle, set_title
+from inspector.ui.toolkit.pane import set_title
 from inspector.ui.toolkit.single_result_screen import open_over
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.app import App
 
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.session import SessionController
+    from inspector.ui.outcome import Outcome
     from inspector.ui.plan.controls import TextControl
     from inspector.ui.plan.dialogs import Export
     from inspector.ui.plan.panel import PlanPanel, StrategyToggle
@@ -53,9 +55,9 @@ async def add_strategy(app: App[Any], controller: SessionController) -> bool:
 
 async def open_plan(app: App[Any], controller: SessionController) -> None:
     """Prompt for a saved plan, a built-in plan or a plan file, and make it the current plan."""
+    from inspector.strategies.presets import saved_plans
     from inspector.ui.dialogs.dialog import Picker
     from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
-    from inspector.ui.plan.plans import saved_plans
 
     if controller.plan is None:
         return
@@ -91,8 +93,8 @@ def use_plan(controller: SessionController, plan: Plan) -> None:
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
+    from inspector.strategies.presets import problem_with_name, save_named
     from inspector.ui.dialogs.dialog import ValueDialog
-    from inspector.ui.plan.plans import problem_with_name, save_named
 
     if controller.plan is None:
         return
@@ -161,7 +163,7 @@ def _problem_with_file(text: str) -> str:
 
 
 def _replaces(text: str) -> str:
-    from inspector.ui.plan.plans import target_of
+    from inspector.strategies.presets import target_of
 
     is_path = Path(text).suffix not in ("", ".toml")
     path = expand_user(text) if is_path else target_of(text)
@@ -225,7 +227,15 @@ class PlanPane(SessionPane):
         outcome = self.controller.outcome
         if outcome is not None and self._panel is not None:
             self._panel.show_outcomes(outcome.replay.groups)
-            set_subtitle(self, scale_words(outcome.inputs.scale))
+            self._show_move(outcome)
+
+    def _show_move(self, outcome: Outcome) -> None:
+        """Show the effect of the limit being moved, compared with its value before."""
+        from inspector.ui.plan.results import moved_words
+
+        move = self.controller.move
+        if move is not None and self._panel is not None and outcome.totals is not move.totals:
+            self._panel.show_message(moved_words(move, outcome.plan, outcome.totals))
 
     def _show_risks(self) -> None:
         if self._panel is not None:
@@ -351,6 +361,25 @@ class PlanPane(SessionPane):
         text = await self.app.push_screen_wait(ValueDialog(title, control.explanation, value, problem))
         if text is not None:
             self.controller.set_value(control.entry, parameter.name, parameter.parsed(text))
+
+    def undo(self) -> None:
+        self._step("undo", self.controller.undo)
+
+    def redo(self) -> None:
+        self._step("redo", self.controller.redo)
+
+    def _step(self, name: str, step: Callable[[], None]) -> None:
+        """Undo or redo a change and report it, or that there is none left."""
+        from inspector.ui.cost.assumptions import terms_words
+        from inspector.ui.plan.results import change_words
+
+        plan, terms = self.controller.plan, self.controller.terms
+        step()
+        if plan is None or self.controller.plan is None:
+            return
+        changed = change_words(plan, self.controller.plan) or terms_words(terms, self.controller.terms)
+        other = "ctrl+y redoes it" if name == "undo" else "ctrl+z undoes it"
+        self.show_notice(f"{name}: {changed}; {other}" if changed else f"nothing to {name}")
 
     def swap(self) -> None:
         """Switch between plan A and B; B starts as a copy of A."""

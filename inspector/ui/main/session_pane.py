@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import on
+from textual.content import Content
+from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.ui.controller.host import Change
-from inspector.ui.part_names import PLAN, TIMELINE
+from inspector.ui.part_names import DETAIL, PLAN, TIMELINE
 from inspector.ui.toolkit.failures import Failure, FailureNotice, keep_running
 from inspector.ui.toolkit.pane import Pane
 from inspector.ui.toolkit.single_result_screen import run_dialog
@@ -140,8 +142,36 @@ class SessionPane(Pane, FailSafePane):
         run_dialog(self.screen, dialog, description)
 
 
+class ActionLine(Widget):
+    """One line of text that runs an action of the screen when clicked."""
+
+    DEFAULT_CSS = """
+    ActionLine { height: 1; width: 1fr; padding: 0 1; pointer: pointer; }
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"line--title", "line--key", "line--text"}
+
+    pieces: reactive[tuple[tuple[str, str], ...]] = reactive(())
+    """Texts, safe to show, with the last part of their component class."""
+
+    def __init__(self, action: str, *, id: str) -> None:  # noqa: A002  Textual's own name
+        super().__init__(id=id)
+        self._action = action
+
+    def render(self) -> Content:
+        parts = ((text, self.get_visual_style(f"line--{style}")) for text, style in self.pieces)
+        return Content.assemble(*parts).truncate(self.content_size.width, ellipsis=True)
+
+    async def on_click(self) -> None:
+        """Run the action."""
+        await self.screen.run_action(self._action)
+
+
 OPEN_PLAN: Final = "-plan-open"
-"""Screen class while the plan drawer is open on narrow screens."""
+"""Screen class while the plan is open although no strategy is on, or as a drawer on a narrow screen."""
+OPEN_DETAIL: Final = "-detail-open"
+"""Screen class while the text of a row is shown below the rows."""
 ZOOMS: Final[Mapping[str, str]] = {
     "chart-pane": "-zoom-chart",
     "timeline-pane": "-zoom-timeline",
@@ -183,18 +213,30 @@ class PaneFocus:
     def is_plan_open(self, is_open: bool) -> None:
         self._screen.set_class(is_open, OPEN_PLAN)
 
+    @property
+    def is_detail_open(self) -> bool:
+        return self._screen.has_class(OPEN_DETAIL)
+
+    @is_detail_open.setter
+    def is_detail_open(self, is_open: bool) -> None:
+        self._screen.set_class(is_open, OPEN_DETAIL)
+
     def focus_pane(self, name: str) -> None:
-        """Focus a pane, opening the plan drawer if needed."""
+        """Focus a pane, opening the plan or the detail if needed."""
         part = self.parts.get(name)
         if part is None:
             return
         self.is_plan_open = name == PLAN
+        if name == DETAIL:
+            self.is_detail_open = True
         part.take_focus()
 
     def give_to_next(self, step: int) -> None:
         """Focus the pane that is a number of steps away."""
         names = list(self.parts)
-        if names:
+        if len(names) > 1:
+            if not self.is_detail_open:
+                names.remove(DETAIL)
             here = next((place for place, name in enumerate(names) if self.is_in(name)), -step)
             self.focus_pane(names[(here + step) % len(names)])
 
@@ -208,8 +250,8 @@ class PaneFocus:
             self.focus_pane(PLAN)
 
     def leave(self) -> None:
-        """Focus the rows and close the plan drawer."""
-        self.is_plan_open = False
+        """Focus the rows, and close the plan drawer and the detail."""
+        self.is_plan_open = self.is_detail_open = False
         if TIMELINE in self.parts:
             self.parts[TIMELINE].take_focus()
 

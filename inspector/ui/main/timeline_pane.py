@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from textual.message import Message
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.host import Change
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order
     from inspector.ui.timeline.boundaries import Boundary
+    from inspector.ui.timeline.rows import SubagentPlace
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
     from inspector.ui.toolkit.find_bar import FindBar
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 class TimelinePane(SessionPane):
     """The pane that decides which rows the timeline shows."""
-
-    class DetailRequested(Message):
-        """Posted to read the text of the row under the cursor, because there is nothing to fold."""
 
     def __init__(self, controller: SessionController, *, logarithmic: bool) -> None:
         super().__init__("Timeline", Placeholder(), id="timeline-pane", controller=controller)
@@ -139,6 +136,15 @@ class TimelinePane(SessionPane):
         view, row = self.view, self.row
         return -1 if view is None or row < 0 or view.rows.inner_of(row) is not None else self.cursor_block
 
+    @property
+    def subagent_place(self) -> SubagentPlace | None:
+        """The subagent with its own file whose heading row is under the cursor; None on other rows."""
+        from inspector.ui.timeline.rows import started_at
+
+        view, row = self.view, self.row
+        is_heading = view is not None and row >= 0 and view.rows.inner_of(row) is None
+        return started_at(view.rows, row) if view is not None and is_heading else None
+
     def show_placeholder(self, word: PlaceholderText | None) -> None:
         if self.has_failed:
             return
@@ -173,21 +179,16 @@ class TimelinePane(SessionPane):
         self.search.look_again(self.view)
 
     def _name_figures(self) -> None:
-        """Show in the frame how the rows' tokens were counted and that cache misses are under the plan."""
+        """Show in the frame that cache misses are under the plan, and the meaning of token-calls."""
         from inspector.ui.miss_glyphs import WITH_PLAN
-        from inspector.ui.part_names import LOCAL_ESTIMATE
         from inspector.ui.timeline.arrangement import Order
 
-        table, outcome, view = self.controller.table, self.controller.outcome, self.view
-        if table is None:
-            return
-        counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " from characters"
-        phrases = [f"tokens: {LOCAL_ESTIMATE}{counter}"]
+        outcome, view, phrases = self.controller.outcome, self.view, []
         if view is not None and view.misses and outcome is not None and outcome.is_planned:
-            phrases.insert(0, f"cache misses: {WITH_PLAN}")
+            phrases.append(f"cache misses: {WITH_PLAN}")
         if self.arrangement.order is Order.TOKEN_CALLS:
             phrases.append(TOKEN_CALLS)
-        set_subtitle(self, join_fitting(phrases, self.size.width) or phrases[0])
+        set_subtitle(self, join_fitting(phrases, self.size.width))
 
     def on_resize(self) -> None:
         self.name_rows()
@@ -219,7 +220,7 @@ class TimelinePane(SessionPane):
                 self._timeline.move_to(self.view.position_of(left[1]))
                 self._timeline.follow = left[2]
                 return
-            self._timeline.follow = self.controller.is_being_written
+            self._timeline.follow = self.controller.state == "live"
             if not self._timeline.follow and self._timeline.cursor == 0:
                 self._timeline.move_to_last()
 
@@ -361,11 +362,10 @@ class TimelinePane(SessionPane):
         if self._arrangement is not None and self._arrangement.order.name != "RECORDED":
             title = f"Timeline, {self._arrangement.order.value}"
         if outcome is not None and self.screen.has_class("-short") and not self.screen.has_class("-zoom-chart"):
-            from inspector.ui.chart.view import prompt_at, prompts_known
+            from inspector.ui.chart.view import prompt_at
 
-            known, prompt = prompts_known(outcome), prompt_at(outcome, call)
-            above = f"above: {known}" if known and call is None else ""
-            reported = join_fitting([each for each in (title, prompt, above) if each], self.size.width)
+            prompt = prompt_at(outcome, call)
+            reported = join_fitting([each for each in (title, prompt) if each], self.size.width)
             # If the plan pane leaves no room for both, the prompt's size is more useful than the title.
             title = reported if prompt in reported else join_fitting((prompt,), self.size.width) or title
             for place, mark in enumerate(self._marks):
@@ -400,8 +400,6 @@ class TimelinePane(SessionPane):
             message = int(rows.history.message[rows.block[event.row]])
             folded = not folds.is_folded(message) if event.folded is None else event.folded
             self._arrange_by(folds=folds.with_message(message, folded=folded))
-        elif event.folded is None and rows.boundary[event.row] >= 0:
-            self.post_message(self.DetailRequested())
         elif event.folded is None:
             self.show_notice("nothing to fold: the message has only one block")
 
@@ -412,15 +410,6 @@ class TimelinePane(SessionPane):
         if started is not None:
             counter = None if table is None else table.counter
             self.controller.subagents.fold(started, counter, folded=folded)
-
-    def show_all(self) -> None:
-        """Clear the filter and unfold all rows."""
-        from inspector.ui.timeline.arrangement import Folds
-
-        if self.find_bar is not None and self.search.is_filter:
-            self.find_bar.action_close()
-        if self.arrangement.folds != Folds() or self.arrangement.hides_removed:
-            self._arrange_by(folds=Folds(), hides_removed=False)
 
     def on_timeline_pin_requested(self, event: Timeline.PinRequested) -> None:
         """Toggle a row's pin, unless the session has become shorter since."""

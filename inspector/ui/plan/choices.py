@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
-    from inspector.ui.plan.plans import SavedPlan
+    from inspector.strategies.presets import SavedPlan
 
 
 READY = "ready:"

@@ -296,7 +296,6 @@ INTRODUCTION = (
     "A plan decides which text to leave out of prompts. Switch a strategy on by its number or a click, and drag its "
     "limits: every call is replayed."
 )
-WITH_STRATEGIES_ON = "Drag a limit or type a value: every call is replayed."
 
 
 class AddStrategy(Static, can_focus=True):
@@ -471,6 +470,7 @@ class PlanPanel(Vertical):
         self._sizes: PlanSizes | None = None
         self._last_focused: Widget | None = None
         self._showing = Lock()
+        self._is_introduced = False
 
     def compose(self) -> ComposeResult:
         with PlanList(id="plan-entries"):
@@ -482,6 +482,7 @@ class PlanPanel(Vertical):
 
     def show_soon(self, plan: Plan) -> None:
         """Schedule `show` without waiting for it."""
+        self._introduce(plan)
         if shape_of(plan) == self._shape:
             self._show_values(plan)
         else:
@@ -495,6 +496,7 @@ class PlanPanel(Vertical):
             focus: Entry to focus. By default the focus of a removed control moves to the entry that takes its position.
         """
         async with self._showing:
+            self._introduce(plan)
             if shape_of(plan) == self._shape:
                 self._show_values(plan)
             else:
@@ -502,6 +504,13 @@ class PlanPanel(Vertical):
                     await self._show_other(plan, focus)
             if focus is not None:
                 self.focus_control(focus)
+
+    def _introduce(self, plan: Plan) -> None:
+        """Remove the introduction once a strategy is on."""
+        hint = self.query_one("#plan-hint", ReservedLines)
+        if plan.strategies and not self._is_introduced:
+            self._is_introduced = True
+            hint.lines = () if hint.lines == (INTRODUCTION,) else hint.lines
 
     async def _show_other(self, plan: Plan, focus: int | None) -> None:
         """Mount new controls before removing the old ones, so that keys pressed meanwhile reach a focused control."""
@@ -521,7 +530,7 @@ class PlanPanel(Vertical):
         now = self.screen.focused
         if not is_first and (now is None or self not in now.ancestors):
             # The help was about a removed control.
-            self.show_message(WITH_STRATEGIES_ON if any(entry.enabled for entry in plan.entries) else INTRODUCTION)
+            self.show_message("" if self._is_introduced else INTRODUCTION)
         self.call_after_refresh(entries.scroll_to_focus)
         self.show_outcomes(self._outcomes)
         if self._sizes is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Figure
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan, PlanEntry
+    from inspector.ui.plan.plans import LimitMove
     from inspector.ui.timeline.view import TimelineView
 
 
@@ -111,6 +112,28 @@ def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:
             rows += [DifferenceRow(each.strategy.name, _state(each), ABSENT) for each in ours[first:last]]
             rows += [DifferenceRow(each.strategy.name, ABSENT, _state(each)) for each in theirs[other_first:other_last]]
     return rows
+
+
+def change_words(here: Plan, there: Plan) -> str:
+    """Describe the first of the settings that differ, and the number of others; empty if none does."""
+    rows = setting_rows(here, there)
+    if not rows:
+        return "" if here == there else "order of the strategies"
+    more = "" if len(rows) == 1 else f" and {ON_SCREEN.plural(len(rows) - 1, 'more setting')}"
+    return f"{rows[0].name} {rows[0].here} → {rows[0].there}{more}"
+
+
+def moved_words(move: LimitMove, plan: Plan, totals: PlanOutcome) -> str:
+    """Describe a moved limit and its effect on tokens and dollars: `data 400 → 150 tokens: -12k tokens, -$0.31`."""
+    entry, name = move.limit
+    here, there = move.plan.entries[entry], plan.entries[entry]
+    rows = [row for row in _entry_rows(here, there) if row.name.endswith(f": {name}")]
+    if not rows:
+        return f"{name.replace('-', ' ')}: as before"
+    cost, _, tokens, *_ = figure_rows(move.totals, totals)
+    was = rows[0].here.partition(" ")[0] if here.enabled else "off"
+    effect = ", ".join(filter(None, (f"{tokens.change} tokens", cost.change)))
+    return f"{name.replace('-', ' ')} {was} → {rows[0].there}: {effect}"
 
 
 def _entry_rows(here: PlanEntry, there: PlanEntry) -> list[DifferenceRow]:

@@ -10,6 +10,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.safe_text import cell_width, clip_cells, one_line
+from inspector.ui.outcome import level_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,8 @@ class Tabs(NamedTuple):
 
 
 LEAST_CELLS, MOST_CELLS = 6, 28
-LIVE, NEWS = "●", "+"
+LIVE, NEWS = "●", "◆"
+"""A file that is being written; an event in the background."""
 CLOSE = "× "  # noqa: RUF001  a cross is meant
 """Close button on the tab of the current session."""
 
@@ -87,12 +89,35 @@ class TabTitle(NamedTuple):
         title: Title of the session; session text.
         is_shown: True for the current tab.
         is_live: True if its file is being written.
+        fill: The next prompt's share of the size at which the agent compacts; None if unknown.
+        has_news: A compaction, a cache miss or the end of the work happened since the tab was shown last.
     """
 
     mode: str
     title: str
     is_shown: bool = False
     is_live: bool = False
+    fill: float | None = None
+    has_news: bool = False
+
+
+class Happened(NamedTuple):
+    """Events of a session so far, to notice those in the background.
+
+    Attributes:
+        compactions: Number of compactions.
+        misses: Number of avoidable cache misses.
+        is_live: True if its file is being written.
+    """
+
+    compactions: int = 0
+    misses: int = 0
+    is_live: bool = False
+
+    def is_news_since(self, seen: Happened) -> bool:
+        """Return True if there was a compaction or a miss, or the work ended."""
+        ended = seen.is_live and not self.is_live
+        return self.compactions > seen.compactions or self.misses > seen.misses or ended
 
 
 class SessionTabs(Widget):
@@ -103,7 +128,13 @@ class SessionTabs(Widget):
     SessionTabs.-several { display: block; }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--tab", "tabs--shown", "tabs--live"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "tabs--tab",
+        "tabs--shown",
+        "tabs--live",
+        "tabs--news",
+        *(f"tabs--{level}" for level in ("calm", "warning", "alarm")),
+    }
 
     titles: reactive[tuple[TabTitle, ...]] = reactive(())
     """The tabs in order."""
@@ -126,9 +157,11 @@ class SessionTabs(Widget):
         parts: list[Content] = []
         for tab, text in zip(self.titles, self._texts(), strict=True):
             style = self.get_visual_style("tabs--shown" if tab.is_shown else "tabs--tab")
-            live = Content.styled(LIVE, self.get_visual_style("tabs--live")) if tab.is_live else Content(" ")
+            glyph, name = (NEWS, "tabs--news") if tab.has_news else (LIVE if tab.is_live else " ", "tabs--live")
+            fill = Content.styled(_fill(tab), style if tab.is_shown else self.get_visual_style(_style_of(tab)))
             close = Content.styled(CLOSE, style) if tab.is_shown else Content("")
-            parts.append(Content.assemble(live, Content.styled(text, style), close))
+            dot = Content.styled(glyph, self.get_visual_style(name))
+            parts.append(Content.assemble(dot, Content.styled(text, style), fill, close))
         return Content(" ").join(parts)
 
     def on_click(self, event: events.Click) -> None:
@@ -136,7 +169,7 @@ class SessionTabs(Widget):
         offset = event.get_content_offset(self)
         left = 0
         for tab, text in zip(self.titles, self._texts(), strict=True):
-            right = left + 1 + cell_width(text)
+            right = left + 1 + cell_width(text) + cell_width(_fill(tab))
             end = right + cell_width(CLOSE) if tab.is_shown else right
             if offset is not None and left <= offset.x < end:
                 self.post_message(self.CloseAsked() if offset.x >= right else self.Picked(tab.mode))
@@ -145,6 +178,15 @@ class SessionTabs(Widget):
     def _texts(self) -> Sequence[str]:
         """Truncate the titles so that all tabs fit."""
         count = len(self.titles)
-        room = ((self.size.width or 80) - cell_width(CLOSE)) // max(count, 1) - 2
+        fills = sum(cell_width(_fill(tab)) for tab in self.titles)
+        room = ((self.size.width or 80) - cell_width(CLOSE) - fills) // max(count, 1) - 2
         most = min(max(room, LEAST_CELLS), MOST_CELLS)
         return [f" {clip_cells(one_line(tab.title), most - 2)} " for tab in self.titles]
+
+
+def _fill(tab: TabTitle) -> str:
+    return "" if tab.fill is None else f"{tab.fill * 100:.0f} % "
+
+
+def _style_of(tab: TabTitle) -> str:
+    return f"tabs--{level_of(tab.fill)}"

@@ -67,12 +67,14 @@ class Space(NamedTuple):
         number: Highest message number.
         tokens: Highest token count.
         token_calls: Show the token-calls by which the rows are ordered.
+        changes: Show how a plan changes the tokens.
     """
 
     width: int
     number: int
     tokens: int
     token_calls: bool = False
+    changes: bool = False
 
 
 class CellOfRow(NamedTuple):
@@ -247,8 +249,12 @@ def _bar(cell: CellOfRow, width: int) -> list[Piece]:
 
 
 def _bar_head(head: HeadOfColumn, width: int) -> str:
-    planned = head.view is not None and head.view.state is not None
-    names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent") if planned else ("█ size", "size")
+    if head.view is not None and head.view.shows_changes:
+        names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent")
+    elif head.view is not None and head.view.state is not None:
+        names = ("█ size ╌ out", "█ size", "size")
+    else:
+        names = ("█ size", "size")
     # Logarithmic bars are always labeled, even if that replaces other text.
     scale = " log" if head.logarithmic else ""
     label = next((name for name in names if cell_width(name + scale) < width), names[-1]) + scale
@@ -380,7 +386,13 @@ COLUMNS: Final[tuple[TimelineColumn, ...]] = (
         key=lambda view, row: view.token_calls_at(row),
     ),
     TimelineColumn("tokens", _tokens_width, _tokens_head, _tokens, leaves=4),
-    TimelineColumn("change", lambda space: _tokens_width(space) + 1, _named("change", right=True), _change, leaves=2),
+    TimelineColumn(
+        "change",
+        lambda space: _tokens_width(space) + 1 if space.changes else 0,
+        _named("change", right=True),
+        _change,
+        leaves=2,
+    ),
     TimelineColumn("what", None, lambda _, width: ("  " if width > WIDE_WHAT else " ") + "what", _what, key=_notes),
 )
 """All columns, left to right. `bar` and `what` share the width left by the others."""

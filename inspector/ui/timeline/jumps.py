@@ -1,4 +1,4 @@
-"""Jump targets, the search for the next one, and marks on the scrollbar."""
+"""Jump targets, the search for the next one, and marks next to the scrollbar."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _largest_new(outcome: Outcome, call: int) -> int:
 
 
 class ScrollTick(NamedTuple):
-    """A scrollbar glyph and its component class."""
+    """A glyph next to the scrollbar and its component class."""
 
     glyph: str
     style: str
@@ -186,28 +186,21 @@ CHANGED: Final = ScrollTick("░", "timeline--cut")
 Marks = tuple[ScrollTick | None, ...]
 
 
-def scroll_ticks(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
-    """Return the most important mark per cell of the scrollbar, in two lanes.
-
-    The first lane has changes by the plan and boundaries, the second one failures, matches and pins. The scrollbar
-    counts the header lines as rows.
-    """
+def scroll_ticks(view: TimelineView, height: int, header: int) -> Marks:
+    """Return the most important mark per cell next to the scrollbar, which counts the header lines as rows."""
     lines = max(view.count + header, height)
-
-    errors = _dense(view.error_positions, header, lines, height)
-
-    def lane(*kinds: tuple[NDArray[np.int32], ScrollTick]) -> Marks:
-        marks: list[ScrollTick | None] = [None] * height
-        # Later marks replace earlier ones.
-        for positions, mark in kinds:
-            for cell in cells_of(positions + header, lines, height).tolist():
-                marks[cell] = mark
-        return tuple(marks)
-
-    return (
-        lane((view.changed_positions, CHANGED), (view.boundary_positions, BOUNDARY)),
-        lane((errors, ERROR), (view.hit_positions, HIT), (view.pin_positions, PIN)),
-    )
+    marks: list[ScrollTick | None] = [None] * height
+    # Later marks replace earlier ones.
+    for positions, mark in (
+        (view.changed_positions, CHANGED),
+        (_dense(view.error_positions, header, lines, height), ERROR),
+        (view.boundary_positions, BOUNDARY),
+        (view.hit_positions, HIT),
+        (view.pin_positions, PIN),
+    ):
+        for cell in cells_of(positions + header, lines, height).tolist():
+            marks[cell] = mark
+    return tuple(marks)
 
 
 def _dense(positions: NDArray[np.int32], header: int, line_count: int, height: int) -> NDArray[np.int32]:

@@ -61,6 +61,7 @@ class TimelineView:
         uncounted: Per block, True if its tokens are still estimated; None if all were counted.
         folded_threads: Subagents within the session's file that are folded to their first row.
         misses: Avoidable cache misses, by the block of the call's row.
+        is_planned: A strategy is on.
     """
 
     rows: Rows
@@ -79,6 +80,7 @@ class TimelineView:
     uncounted: NDArray[np.bool_] | None = None
     folded_threads: frozenset[int] = frozenset()
     misses: Mapping[int, CacheMiss] = field(default_factory=dict)
+    is_planned: bool = False
 
     @property
     def count(self) -> int:
@@ -232,6 +234,12 @@ class TimelineView:
         return int(self.tokens.max()) if len(self.tokens) else 0
 
     @cached_property
+    def shows_changes(self) -> bool:
+        """True if a plan is on, or a block of the prompt is not sent whole without one."""
+        state = self.state
+        return self.is_planned or (state is not None and bool(((state.action != Action.WHOLE) & state.in_prompt).any()))
+
+    @cached_property
     def changed_positions(self) -> NDArray[np.int32]:
         if self.state is None:
             return np.zeros(0, dtype=np.int32)
@@ -330,6 +338,7 @@ def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineV
         decisions=partial(decisions_of, outcome),
         tiers=partial(tiers_of, outcome),
         uncounted=uncounted,
+        is_planned=outcome.is_planned,
     )
 
 

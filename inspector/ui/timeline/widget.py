@@ -17,10 +17,12 @@ from inspector.ui.actions.parts import TIMELINE
 from inspector.ui.timeline.columns import MARK_OF_HEADING, Columns, Space, columns_for, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import scroll_ticks
 from inspector.ui.toolkit.line_view import LineView, component_classes
+from inspector.ui.toolkit.pane import DOUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable
 
+    from rich.color import Color
     from textual import events
     from textual.binding import BindingType
     from textual.strip import Strip
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.jumps import Marks
     from inspector.ui.timeline.view import TimelineView
 
-    Lane = Sequence[tuple[str, Style] | None]
-    Lanes = tuple[Lane, Lane]
+    StyledMarks = tuple[tuple[str, Style] | None, ...]
 
 
 CSS: Final = """
@@ -67,35 +68,34 @@ Timeline {
 
 
 class ScrollMapRender(ScrollBarRender):
-    """Scrollbar renderer that draws marks on top of Textual's own bar."""
+    """Renderer of a two-cell scrollbar: marks on the left, Textual's own bar on the right."""
 
-    lanes_at: ClassVar[Callable[[int], Lanes]]
-    """Returns the marks of both lanes for a bar height in cells."""
+    marks_at: ClassVar[Callable[[int], StyledMarks]]
+    """Returns the marks for a bar height in cells."""
 
     @classmethod
     def render_bar(cls, size: int = 25, *args: Any, **named: Any) -> Segments:
         bar = super().render_bar(size, *args, **named)
-        left, right = cls.lanes_at(size)
         segments: list[Segment] = []
-        for segment, *marks in zip(bar.segments, left, right, strict=False):
-            segments += [_marked(segment, mark) for mark in marks]
+        for segment, mark in zip(bar.segments, cls.marks_at(size), strict=False):
+            segments += [
+                _marked(segment, named.get("back_color"), mark),
+                Segment(segment.text[:1] or " ", segment.style),
+            ]
             segments.append(Segment.line())
         return Segments(segments)
 
 
-def scroll_map(lanes_at: Callable[[int], Lanes]) -> type[ScrollBarRender]:
-    """Build a renderer for a two-cell scrollbar; `lanes_at` returns one-cell glyphs with styles, or None, per cell."""
-    return type("ScrollMap", (ScrollMapRender,), {"lanes_at": staticmethod(lanes_at)})
+def scroll_map(marks_at: Callable[[int], StyledMarks]) -> type[ScrollBarRender]:
+    """Build a scrollbar renderer; `marks_at` returns a one-cell glyph with its style, or None, per cell."""
+    return type("ScrollMap", (ScrollMapRender,), {"marks_at": staticmethod(marks_at)})
 
 
 @lru_cache(maxsize=256)
-def _marked(segment: Segment, mark: tuple[str, Style] | None) -> Segment:
-    own = segment.style or Style()
-    if mark is None:
-        return Segment(segment.text[:1] or " ", own)
-    glyph, style = mark
-    back = own.color if own.reverse else own.bgcolor
-    return Segment(glyph, Style(color=style.color, bgcolor=back, bold=style.bold, meta=own.meta))
+def _marked(segment: Segment, back: Color | None, mark: tuple[str, Style] | None) -> Segment:
+    meta = None if segment.style is None else segment.style.meta
+    glyph, style = mark or (" ", Style())
+    return Segment(glyph, Style(color=style.color, bgcolor=back, bold=style.bold, meta=meta))
 
 
 class Timeline(LineView):
@@ -174,6 +174,9 @@ class Timeline(LineView):
         row: int | None
         folded: bool | None = None
 
+    class OpenRequested(Message):
+        """Posted to open the row under the cursor."""
+
     class OrderRequested(Message):
         """Posted to change the row order."""
 
@@ -192,11 +195,11 @@ class Timeline(LineView):
         self._seen_rows = 0
         self._columns: Columns | None = None
         self._columns_width = 0
-        self._map: tuple[Marks, Marks] = ((), ())
+        self._map: Marks = ()
         self._map_of: tuple[TimelineView, int] | None = None
 
     def on_mount(self) -> None:
-        self.vertical_scrollbar.renderer = scroll_map(self._lanes_at)  # type: ignore[misc]  # as Textual documents it
+        self.vertical_scrollbar.renderer = scroll_map(self._marks_at)  # type: ignore[misc]  # as Textual documents it
 
     def _map_out(self, view: TimelineView) -> None:
         if self._map_of is None:
@@ -207,14 +210,12 @@ class Timeline(LineView):
         if self._map != before:
             self.vertical_scrollbar.refresh()
 
-    def _lanes_at(self, height: int) -> Lanes:
-        if self.view is not None and self._map_of != (self.view, height):
+    def _marks_at(self, height: int) -> StyledMarks:
+        if self.view is None:
+            return (None,) * height
+        if self._map_of != (self.view, height):
             self._map, self._map_of = scroll_ticks(self.view, height, self.HEADER_LINES), (self.view, height)
-        lanes = self._map if self.view is not None else ((None,) * height,) * 2
-        left, right = (
-            tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in lane) for lane in lanes
-        )
-        return left, right
+        return tuple(None if mark is None else (mark.glyph, self.style_of(mark.style)) for mark in self._map)
 
     @property
     def cursor_row(self) -> int:
@@ -341,6 +342,8 @@ class Timeline(LineView):
             self.action_fold()
         elif column == "mark":
             self.action_pin()
+        elif event.chain == DOUBLE:
+            self.action_open()
 
     def action_cursor(self, step: int) -> None:
         self.move_to(self.cursor + step)
@@ -361,6 +364,10 @@ class Timeline(LineView):
         """Fold the message or subagent under the cursor (1), unfold it (0), or toggle it (None)."""
         if self.view is not None and self.cursor >= 0:
             self.post_message(self.FoldRequested(self.cursor_row, None if folded is None else bool(folded)))
+
+    def action_open(self) -> None:
+        if self.view is not None and self.cursor >= 0:
+            self.post_message(self.OpenRequested())
 
     def action_fold_all(self) -> None:
         self.post_message(self.FoldRequested(None))
@@ -408,7 +415,12 @@ class Timeline(LineView):
             view = self.view
             largest = (view.rows.largest_message, view.largest) if view is not None else (0, 0)
             self._columns = columns_for(
-                Space(width, *largest, token_calls=view is not None and view.token_calls is not None)
+                Space(
+                    width,
+                    *largest,
+                    token_calls=view is not None and view.token_calls is not None,
+                    changes=view is not None and view.shows_changes,
+                )
             )
             self._columns_width = width
         return self._columns

@@ -10,9 +10,10 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, window_size
+from inspector.report.numbers import ON_SCREEN, age, elapsed
 from inspector.safe_text import clip_cells, one_line
 from inspector.session.files import LIVE_SECONDS
+from inspector.ui.outcome import level_of
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -24,6 +25,10 @@ LEAST_OF_TITLE = 20
 LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable": "file unreadable"}
 """States of a lost file that is still shown as last read."""
 LONGEST_TITLE = 48
+STATE_CELLS = 13
+"""Width of the state: `○ idle 59 min`."""
+CACHE_CELLS, SHORT_CACHE_CELLS = 16, 10
+"""Width of the cache's long and short form while it is warm."""
 SECONDS_COLD = 86_400
 """Maximum age of a cold cache shown: after a day it is expected to be cold."""
 
@@ -35,11 +40,11 @@ class Heading(NamedTuple):
         title: Title of the session; session text.
         model: Model of the latest call and number of other models; session text. Empty if unknown.
         priced_as: Model that prices every call although others answered; empty for the recorded models.
-        window: Context window of the model in tokens, None if unknown.
-        window_is_exact: The window is recorded in the file, not estimated.
+        fill: The next prompt's share of the size at which the agent compacts; None if unknown.
+        events: Number of compactions and of avoidable cache misses, for the tabs.
         messages: Number of messages.
         calls: Number of calls.
-        tokens: Source of the token counts, in a few words; empty while unknown.
+        tokens: Why the token counts are estimates; empty if they are not.
         state: `live`, `loading`, `not followed`, or a key of `LOST`.
         changed: Time of the file's last change in seconds since the epoch, None if unknown.
         cold_at: Time when the prompt cache goes cold in seconds since the epoch; None if unknown.
@@ -50,8 +55,8 @@ class Heading(NamedTuple):
     title: str
     model: str = ""
     priced_as: str = ""
-    window: int | None = None
-    window_is_exact: bool = True
+    fill: float | None = None
+    events: tuple[int, int] = (0, 0)
     messages: int = 0
     calls: int = 0
     tokens: str = ""
@@ -81,7 +86,9 @@ class SessionHeader(Widget):
     SessionHeader { height: 1; width: 1fr; padding: 0 1; }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"header--title", "header--faint", "header--live", "header--gone"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"header--title", "header--faint", "header--live", "header--gone"} | {
+        f"header--{level}" for level in ("calm", "warning", "alarm")
+    }
 
     heading: reactive[Heading] = reactive(Heading(""))
     now: reactive[float] = reactive(0.0)
@@ -92,7 +99,13 @@ class SessionHeader(Widget):
 
     def watch_heading(self, old: Heading, new: Heading) -> None:
         """Notify the tabs if their content changed."""
-        if (old.title, old.state, old.changed) != (new.title, new.state, new.changed):
+        if (old.title, old.state, old.changed, old.fill, old.events) != (
+            new.title,
+            new.state,
+            new.changed,
+            new.fill,
+            new.events,
+        ):
             self.post_message(self.TabChanged())
 
     def on_mount(self) -> None:
@@ -103,24 +116,18 @@ class SessionHeader(Widget):
         heading = self.heading
         faint = self.get_visual_style("header--faint")
         title = clip_cells(one_line(heading.title), LONGEST_TITLE)
-        model = Content(clip_cells(one_line(heading.model), 32))
-        about = "" if heading.window_is_exact else ABOUT
-        size = f"{about}{window_size(heading.window)} window" if heading.window else ""
-        window = Content.styled(size, faint)
         counts = f"{ON_SCREEN.plural(heading.messages, 'message')}  {ON_SCREEN.plural(heading.calls, 'call')}"
+        fill = "" if heading.fill is None else f"{heading.fill * 100:3.0f} %"
+        # The fields on the right have fixed widths, so that none moves when another one changes.
         return line_of(
             [
-                LinePiece(
-                    Content.styled(title, self.get_visual_style("header--title")),
-                    2,
-                    least=LEAST_OF_TITLE,
-                ),
-                LinePiece(model, 3),
+                LinePiece(Content.styled(title, self.get_visual_style("header--title")), 2, least=LEAST_OF_TITLE),
                 self._priced_as(),
-                LinePiece(window, 4),
-                LinePiece(Content.styled(counts, faint) if heading.messages else Content(""), 6),
+                LinePiece(Content.styled(fill, self.get_visual_style(f"header--{level_of(heading.fill)}")), right=True),
+                LinePiece(Content(clip_cells(one_line(heading.model), 32)), 3, right=True),
+                LinePiece(Content.styled(counts, faint) if heading.messages else Content(""), 6, right=True),
                 self._cache(),
-                LinePiece(self._state(), 1, right=True),
+                LinePiece(self._padded(self._state()), 1, right=True),
                 LinePiece(Content.styled(heading.tokens, faint), 5, right=True),
             ],
             self.content_size.width,
@@ -138,7 +145,16 @@ class SessionHeader(Widget):
         heading = self.heading
         reported, short = cache_in_words(heading, self.now)
         style = self.get_visual_style("header--gone" if short.startswith(COLD) else "header--faint")
-        return LinePiece(Content.styled(reported, style), 3, right=True, shorter=Content.styled(short, style))
+        return LinePiece(
+            Content.styled(reported.ljust(CACHE_CELLS) if reported else "", style),
+            3,
+            right=True,
+            shorter=Content.styled(short.ljust(SHORT_CACHE_CELLS) if short else "", style),
+        )
+
+    @staticmethod
+    def _padded(state: Content) -> Content:
+        return state + " " * max(STATE_CELLS - state.cell_length, 0) if state else state
 
     def _state(self) -> Content:
         heading = self.heading

@@ -65,22 +65,14 @@ class StatusCounts(NamedTuple):
 
     Attributes:
         follows: Scroll to new rows as they arrive.
-        rows: Number of rows in the timeline.
-        hidden: Number of rows hidden by a filter.
         skipped: Number of unreadable records in the file.
         new: Rows added below since following stopped.
-        selected_call: The selected call; empty for the next prompt.
-        short_call: Short form of `selected_call`.
         unknown: Number of records and usage fields that this version does not know.
     """
 
     follows: bool = False
-    rows: int = 0
-    hidden: int = 0
     skipped: int = 0
     new: int = 0
-    selected_call: str = ""
-    short_call: str = ""
     unknown: int = 0
 
 
@@ -129,26 +121,13 @@ class StatusBar(Widget):
     def _counts_parts(self, counts: StatusCounts) -> list[LinePiece]:
         parts = []
         follow = Content.styled(" FOLLOW ", self.get_visual_style("status--follow"))
-        faint = self.get_visual_style("status--faint")
         to_now = Style.from_meta({ACTION: "do('call.now')"})
-        if counts.selected_call:
-            style = self.get_visual_style("status--new") + to_now
-            long, short = (Content.styled(f" {text} ", style) for text in (counts.selected_call, counts.short_call))
-            parts.append(LinePiece(long, 2, right=True, shorter=short))
         if counts.new:
             pill = f" {ON_SCREEN.whole(counts.new)} new below (end follows) "
             shorter = f" +{ON_SCREEN.short(counts.new)} "
             style = self.get_visual_style("status--new") + to_now
             parts.append(LinePiece(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
-        parts += [
-            LinePiece(follow if counts.follows else Content(""), 1, right=True),
-            LinePiece(Content.styled(f"{ON_SCREEN.plural(counts.rows, 'row')}", faint), 6, right=True),
-        ]
-        if counts.hidden:
-            hidden = Content.styled(
-                f"{ON_SCREEN.whole(counts.hidden)} hidden", faint + Style.from_meta({ACTION: "show_all"})
-            )
-            parts.append(LinePiece(hidden, 2, right=True))
+        parts.append(LinePiece(follow if counts.follows else Content(""), 1, right=True))
         for count, problem in ((counts.skipped, "unreadable"), (counts.unknown, "unknown")):
             if not count:
                 continue
