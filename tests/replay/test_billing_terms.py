@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
-from inspector.replay.pricing.price_file import PriceFileError, read_price_file
+from inspector.replay.pricing.price_tables import PriceFileError, read_price_file
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.session_report import caveats
 from inspector.session.billing_terms import BillingTerms, MediaTokens, parse_billing_terms

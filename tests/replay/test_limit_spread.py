@@ -8,8 +8,7 @@ from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from inspector.ui.tune.limits import Limits
-from inspector.ui.tune.ranking import limits_to_rank
+from inspector.ui.tune.sweeps import Limits, limits_to_rank
 from tests.conftest import ROOT
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"

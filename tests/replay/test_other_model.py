@@ -12,7 +12,7 @@ import pytest
 from inspector.replay.engine.inputs import ReplayInputs, as_other_model
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
-from inspector.replay.pricing.bundled_prices import nearest_names
+from inspector.replay.pricing.price_tables import nearest_names
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.as_model import AsModelFacts, PlanAsModelFacts, plans_words
 from inspector.session.model import BlockKind, Role, Usage

@@ -103,7 +103,7 @@ def test_rows_add_up_to_the_prompts_and_their_dollars(session, data):
     rows = tallies.by_kind()
 
     def total(column: str) -> float:
-        return sum(getattr(row, column).value for row in rows)
+        return sum(getattr(row, column) for row in rows)
 
     assert rows[-1].kind == AROUND_TEXTS
     assert [row.kind for row in rows[:-1] if row.kind in UNRECORDED] in ([], [SYSTEM_AND_TOOLS])

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.engine.prefix_sums_2d import prefix_sums
+from inspector.replay.engine.prompt_edits import prefix_sums
 
 
 @given(

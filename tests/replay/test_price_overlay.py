@@ -22,18 +22,17 @@ from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing import prices
-from inspector.replay.pricing.bundled_prices import ListedModel
-from inspector.replay.pricing.price_overlay import (
+from inspector.replay.pricing.price_tables import (
     ADDED_MODELS,
     EARLIER_PRICES,
     TIERS_LISTED_FROM,
     AddedModel,
     EarlierPrice,
+    ListedModel,
     with_overlay,
 )
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.pricing.rates import Rates
-from inspector.replay.pricing.surcharges import SURCHARGES
+from inspector.replay.pricing.rates import SURCHARGES, Rates
 from inspector.session.billing_terms import BillingTerms
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.replay.pricing.price_file import PriceFile, PriceFileError, default_price_file, read_price_file
+from inspector.replay.pricing.price_tables import PriceFile, PriceFileError, default_price_file, read_price_file
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.tokens.model_names import model_version, parse_model_name

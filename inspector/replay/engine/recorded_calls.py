@@ -20,7 +20,8 @@ output is divided in proportion to the measured lengths of the responses.
 Correct reported prompt sizes that count tokens twice.
 
 For some calls to Claude models with thinking, GitHub Copilot reports the new part of the prompt twice: as cache writes
-and as input. The cache read of the next call covers it only once."""
+and as input. The cache read of the next call covers it only once.
+"""
 
 from __future__ import annotations
 
