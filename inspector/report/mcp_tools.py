@@ -200,8 +200,7 @@ class SessionMemory:
         session = self._session(session_id)
         if not session.calls:
             raise MemoryQueryError(f"session {session.identifier} has no call yet")
-        from inspector.replay.analysis.context_blocks import context_at, repeats_in
-        from inspector.replay.analysis.prompt_overhead import NOT_RECORDED
+        from inspector.replay.analysis.context_breakdown import NOT_RECORDED, context_at, repeats_in
         from inspector.replay.calibration_source import calibration_source_of
         from inspector.replay.engine.inputs import ReplayInputs
         from inspector.replay.engine.replay import replay as replayed

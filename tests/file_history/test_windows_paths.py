@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.file_history.history import FileEventKind, file_history
-from inspector.replay.analysis.context_blocks import RepeatKind
-from inspector.replay.analysis.context_breakdown import Grouping, context_breakdown
+from inspector.replay.analysis.context_breakdown import Grouping, RepeatKind, context_breakdown
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.report.file_listings import event_counts, files_text, short_path

@@ -8,16 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.replay.analysis.context_breakdown import (
+    AROUND_TEXTS,
     NO_FILE,
     NO_RESULT,
     NO_TOOL,
+    NOT_RECORDED,
+    SYSTEM_AND_TOOLS,
     Grouping,
+    RepeatKind,
     Scope,
+    context_at,
     context_breakdown,
+    repeats_in,
 )
-from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.agent_inserted import INJECTED, injected_blocks
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
+from inspector.replay.analysis.context_breakdown import INJECTED, Grouping, Scope, context_breakdown, injected_blocks
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind

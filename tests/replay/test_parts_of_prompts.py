@@ -8,9 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.context_blocks import context_at, prompt_at
-from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
-from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, SYSTEM_AND_TOOLS, system_by_call, system_tokens
+from inspector.replay.analysis.context_breakdown import (
+    AROUND_TEXTS,
+    SYSTEM_AND_TOOLS,
+    Grouping,
+    Scope,
+    context_at,
+    context_breakdown,
+    prompt_at,
+    system_by_call,
+    system_tokens,
+)
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import replay_session

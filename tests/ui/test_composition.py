@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.context_blocks import ContextBlocks
 from inspector.replay.analysis.context_breakdown import (
+    NOT_RECORDED,
     Consumer,
+    ContextBlocks,
     ContextBreakdown,
     ContextPart,
     Grouping,
     Scope,
     consumers_of,
 )
-from inspector.replay.analysis.prompt_overhead import NOT_RECORDED
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan

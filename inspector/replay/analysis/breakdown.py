@@ -2,7 +2,7 @@
 
 Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; `in_newest` is its size in
 the newest prompt. Rows add up to the prompts: the remainder after all texts is in the last rows
-(`inspector.replay.analysis.prompt_overhead`).
+(`inspector.replay.analysis.context_breakdown`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from inspector.replay.analysis.agent_inserted import INJECTED, injected_blocks
-from inspector.replay.analysis.context_blocks import context_at
-from inspector.replay.analysis.prompt_overhead import (
+from inspector.replay.analysis.context_breakdown import (
     AROUND_TEXTS,
+    INJECTED,
     NOT_RECORDED,
     NOT_RECORDED_SHORT,
     SYSTEM_AND_TOOLS,
+    context_at,
+    injected_blocks,
     system_cost,
     system_sent,
 )
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.context_blocks import ContextBlocks
+    from inspector.replay.analysis.context_breakdown import ContextBlocks
     from inspector.replay.engine.replay import ContextState, Replay
 
 

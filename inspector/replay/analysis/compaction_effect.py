@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.context_blocks import context_at
+from inspector.replay.analysis.context_breakdown import context_at
 from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:

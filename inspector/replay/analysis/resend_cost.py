@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.prompt_overhead import system_by_call
+from inspector.replay.analysis.context_breakdown import system_by_call
 from inspector.replay.engine.prefix_sums_2d import prefix_sums
 from inspector.strategies.core.rendition import Action
 

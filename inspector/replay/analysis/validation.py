@@ -38,9 +38,15 @@ from msgspec import structs
 
 from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
-from inspector.replay.analysis.context_blocks import context_at
-from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
-from inspector.replay.analysis.prompt_overhead import AROUND_TEXTS, EARLIER, NOT_RECORDED
+from inspector.replay.analysis.context_breakdown import (
+    AROUND_TEXTS,
+    EARLIER,
+    NOT_RECORDED,
+    Grouping,
+    Scope,
+    context_at,
+    context_breakdown,
+)
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.analysis.without_compaction import first_call_after

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.prompt_overhead import system_tokens
+from inspector.replay.analysis.context_breakdown import system_tokens
 from inspector.replay.analysis.side_requests import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.explanation import Explanation, Input

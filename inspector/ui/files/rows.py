@@ -11,7 +11,7 @@ from inspector.file_history.changelog import ChangeSource
 from inspector.file_history.content import Gap, LineRun
 from inspector.file_history.history import FileEventKind
 from inspector.file_history.operations import Read
-from inspector.replay.analysis.files_in_context import ReadState
+from inspector.replay.analysis.context_breakdown import ReadState
 from inspector.replay.figure import Figure
 from inspector.report.file_listings import (
     LOOSE_LINE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.file_history.changelog import ChangelogEntry
     from inspector.file_history.content import FileContent
     from inspector.file_history.history import FileEvent, FileHistory, KnownFile
-    from inspector.replay.analysis.files_in_context import EventInContext, FileInContext, FilesInContext
+    from inspector.replay.analysis.context_breakdown import EventInContext, FileInContext, FilesInContext
     from inspector.replay.engine.replay import Replay
     from inspector.replay.figure import HowKnown
     from inspector.ui.outcome import Outcome
