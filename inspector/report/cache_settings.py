@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Struct
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
+from inspector.replay.analysis.cache_misses import HOUR
 from inspector.replay.analysis.idle_compaction import FIRST_VERSION
-from inspector.replay.analysis.miss_evidence import HOUR
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import agent_version
 from inspector.replay.quantity import about

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.miss_evidence import lifetimes
+from inspector.replay.analysis.cache_misses import cache_misses, lifetimes
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.explain.totals import write_lifetimes

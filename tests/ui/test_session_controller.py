@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.replay.analysis import cache_reads
+from inspector.replay.analysis import cache_misses as cache_reads
 from inspector.replay.engine import ledger
 from inspector.replay.engine import replay as engine
 from inspector.replay.projection_terms import ASSUMED_RUNS

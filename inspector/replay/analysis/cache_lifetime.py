@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from inspector.replay.analysis.cache_reads import is_miss, readable_tokens
-from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, HOUR
+from inspector.replay.analysis.cache_misses import FIVE_MINUTES, HOUR, is_miss, readable_tokens
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.miss_evidence import HOUR, lifetimes
+from inspector.replay.analysis.cache_misses import HOUR, lifetimes
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.pricing.context_window import agent_version
 

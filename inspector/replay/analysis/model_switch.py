@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, readable_tokens
-from inspector.replay.analysis.miss_evidence import lifetimes
+from inspector.replay.analysis.cache_misses import caches_at_all, is_miss, lifetimes, readable_tokens
 from inspector.replay.cache.cache_models import cache_model_for
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.cache_misses import CacheMisses
-    from inspector.replay.analysis.miss_evidence import Evidence
+    from inspector.replay.analysis.cache_misses import CacheMisses, Evidence
     from inspector.replay.engine.replay import Replay
 
 

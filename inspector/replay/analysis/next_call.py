@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.cache_misses import FIVE_MINUTES, lifetimes
 from inspector.replay.analysis.idle_compaction import idle_rule
-from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, lifetimes
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.rates import RateColumn
