@@ -16,7 +16,7 @@ import pytest
 from inspector.cli import main
 from inspector.fleet.reports import replayed
 from inspector.fleet.session_tasks import SessionTask, SessionTerms
-from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.compaction_totals import CompactionTotals
+from inspector.replay.analysis.compactions import CompactionTotals
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
 

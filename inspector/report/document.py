@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.compaction_totals import CompactionTotals  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.compactions import CompactionTotals  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.model_costs import ModelCost  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.model_switch import ModelSwitch  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema

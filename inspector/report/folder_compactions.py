@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.numbers import DOLLAR_DIGITS
@@ -16,7 +16,7 @@ from inspector.report.numbers import DOLLAR_DIGITS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
+    from inspector.replay.analysis.compactions import CompactionAftermath, WorkStretch
     from inspector.replay.engine.replay import Replay
 
 _UNTIL = "until the next edit or finished step"

@@ -14,7 +14,7 @@ from inspector.replay.analysis.as_model import as_model, priced_baseline
 from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.compaction_totals import compaction_totals
+from inspector.replay.analysis.compactions import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare, replays_of
 from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.model_switch import model_switch

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths, rereads_of_calls
+from inspector.replay.analysis.compactions import compaction_aftermaths, rereads_of_calls
 from inspector.replay.quantity import DOLLAR_DIGITS, Count, Unit, about, figure
 from inspector.replay.subagents import StartedTotals
 from inspector.report.build_report import to_report

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, compaction_aftermaths
+from inspector.replay.analysis.compactions import CompactionAftermath, compaction_aftermaths
 from inspector.replay.engine.replay import replay
 from inspector.session.model import ContextCause
 from inspector.strategies.plan import Plan

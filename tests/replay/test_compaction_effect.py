@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.analysis.compaction_effect import CompactionEffect, sizes_of
+from inspector.replay.analysis.compactions import CompactionEffect, sizes_of
 from inspector.replay.analysis.context_breakdown import context_at
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.compaction_forecast import compaction_forecasts
-from inspector.replay.analysis.without_compaction import first_call_after, without_compaction
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts, first_call_after, without_compaction
 from inspector.replay.cache.cache_models import cache_model_for
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay

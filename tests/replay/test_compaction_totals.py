@@ -7,8 +7,7 @@ import pytest
 from msgspec import structs
 
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.compaction_effect import sizes_of
-from inspector.replay.analysis.compaction_totals import CompactionTotals, compaction_totals
+from inspector.replay.analysis.compactions import CompactionTotals, compaction_totals, sizes_of
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from inspector.replay.analysis.compaction_totals import compaction_totals
+from inspector.replay.analysis.compactions import compaction_totals
 from inspector.ui.part_names import APPLIED, NEEDED, NEEDED_PHRASES, TOKEN_CALLS
 from tests.conftest import ROOT
 from tests.ui import studies

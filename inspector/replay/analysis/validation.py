@@ -37,7 +37,7 @@ import numpy as np
 from msgspec import structs
 
 from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
-from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.compaction_forecast import compaction_forecasts, first_call_after
 from inspector.replay.analysis.context_breakdown import (
     AROUND_TEXTS,
     EARLIER,
@@ -49,7 +49,6 @@ from inspector.replay.analysis.context_breakdown import (
 )
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.result_sizes import results_by_difference
-from inspector.replay.analysis.without_compaction import first_call_after
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts
 from inspector.replay.engine.replay import replay

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
-from inspector.replay.analysis.compaction_totals import compaction_totals
+from inspector.replay.analysis.compactions import compaction_totals
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
+    from inspector.replay.analysis.compactions import CompactionTotals
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome

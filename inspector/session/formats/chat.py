@@ -6,16 +6,37 @@ chat messages in OpenAI or Anthropic form; the rest works as for a plain convers
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
 from inspector.session.builder import CallMatcher, Thread
-from inspector.session.json import clean_text, compact_json, count, json_in, objects, string
+from inspector.session.formats.bedrock_converse import CACHE_POINT
+from inspector.session.json import (
+    clean_string,
+    clean_text,
+    compact_json,
+    count,
+    json_in,
+    mapping,
+    objects,
+    sequence,
+    string,
+)
 from inspector.session.media import PDF, media_of_base64, media_of_data_url
-from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, SideCall, Usage
+from inspector.session.model import (
+    BlockKind,
+    Media,
+    Message,
+    Origin,
+    RecordedBreakpoint,
+    ReportedMiss,
+    Role,
+    SideCall,
+    Usage,
+)
 from inspector.session.usage_fields import API, excludes_reasoning
 
 if TYPE_CHECKING:
@@ -24,6 +45,7 @@ if TYPE_CHECKING:
     from inspector.session.builder import SessionBuilder
     from inspector.session.json import Node
     from inspector.session.model import Block
+
 
 ROLE_OF = {
     "system": Role.SYSTEM,
@@ -485,3 +507,110 @@ FUNCTION_CALL = "function_call"
 
 SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "observation": "tool"}
 """Message roles of ShareGPT files (field `from`; the text is in `value`)."""
+
+
+CACHE_CONTROL = "cache_control"
+"""Field name, in parts and in requests."""
+
+CACHE_OPTIONS, CACHE_BREAKPOINT = "prompt_cache_options", "prompt_cache_breakpoint"
+"""OpenAI's fields, in requests and in parts."""
+
+MOST_WRITTEN = 4
+"""Breakpoints that an OpenAI request writes at most."""
+
+USUAL_LIFETIME = "30m"
+"""Lifetime of OpenAI's cache entries unless the options have another one."""
+
+
+class PlacedBreakpoint(NamedTuple):
+    """A cache breakpoint inside a message.
+
+    Attributes:
+        block: Index of the block that the breakpoint follows.
+        lifetime: As in `RecordedBreakpoint`.
+    """
+
+    block: int
+    lifetime: str
+
+
+def lifetime_of(part: Any) -> str | None:
+    """Return the cache lifetime that a part requests, empty for the default; None without a breakpoint."""
+    fields = mapping(part)
+    mark = fields.get(CACHE_CONTROL) or fields.get(CACHE_POINT) or fields.get(CACHE_BREAKPOINT)
+    return clean_string(mark.get("ttl")) if isinstance(mark, dict) else None
+
+
+def with_options(marks: Sequence[RecordedBreakpoint], options: object, blocks: int) -> tuple[RecordedBreakpoint, ...]:
+    """Return the breakpoints that an OpenAI request writes.
+
+    Args:
+        marks: Its explicit breakpoints, in ascending order.
+        options: Its `prompt_cache_options`.
+        blocks: Number of blocks in its prompt.
+    """
+    fields = mapping(options)
+    lifetime = clean_string(fields.get("ttl")) or USUAL_LIFETIME
+    places = {mark.blocks for mark in marks} | ({blocks} - {0} if fields.get("mode") != "explicit" else set())
+    return tuple(RecordedBreakpoint(place, lifetime) for place in sorted(places))[-MOST_WRITTEN:]
+
+
+def breakpoints_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> tuple[PlacedBreakpoint, ...]:
+    content = sequence(entry.get("content"))
+    found = []
+    for index, made in enumerate(blocks):
+        origin = made.block.origin
+        if made.block.kind is BlockKind.TOOL_RESULT and entry.get("role") == "tool":
+            parts = content
+        elif not origin.locator and origin.part < len(content):
+            part = content[origin.part]
+            parts = [*objects(mapping(part).get("content")), part]
+        else:
+            continue
+        found += [PlacedBreakpoint(index, lifetime) for part in parts if (lifetime := lifetime_of(part)) is not None]
+    if blocks and (lifetime := lifetime_of(entry)) is not None:
+        found.append(PlacedBreakpoint(len(blocks) - 1, lifetime))
+    return tuple(found)
+
+
+def breakpoints_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedBreakpoint, ...]:
+    """Return the breakpoints of a system prompt or tool list. All tools form one block.
+
+    Args:
+        value: The system prompt or the tools.
+        locator: `SYSTEM` or `TOOLS`.
+        first: Index of the first resulting block in its message.
+    """
+    places = ((index if locator == SYSTEM else 0, part) for index, part in enumerate(sequence(value)))
+    found = ((first + place, lifetime_of(part)) for place, part in places)
+    return tuple(PlacedBreakpoint(place, lifetime) for place, lifetime in found if lifetime is not None)
+
+
+def breakpoints_of_prompt(
+    sent: Iterable[tuple[Sequence[Block], Sequence[PlacedBreakpoint], Sequence[Block]]], whole: str | None
+) -> tuple[RecordedBreakpoint, ...]:
+    """Return a request's breakpoints in order of position; of several after the same block, the last one.
+
+    Args:
+        sent: Per message: its blocks in this request, their breakpoints, and its blocks in the prompt. The latter come
+            from the request that first contained the message and may include reasoning that is not sent again.
+        whole: Lifetime of the breakpoint on the whole request, None without one.
+    """
+    found: dict[int, str] = {}
+    before = 0
+    for own, marks, kept in sent:
+        for mark in marks:
+            found[before + _place_in(own, mark.block, kept) + 1] = mark.lifetime
+        before += len(kept)
+    if whole is not None and before:
+        found.setdefault(before, whole)
+    return tuple(RecordedBreakpoint(blocks, lifetime) for blocks, lifetime in sorted(found.items()))
+
+
+def _place_in(own: Sequence[Block], place: int, kept: Sequence[Block]) -> int:
+    """Map the index of a sent block to its index among the prompt's blocks."""
+    if len(own) == len(kept):
+        return place
+    behind = sum(block.kind is not BlockKind.THINKING for block in own[place + 1 :])
+    places = [at for at, block in enumerate(kept) if block.kind is not BlockKind.THINKING]
+    return places[-1 - behind] if behind < len(places) else max(len(kept) - 1, 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from inspector.session.format import Format
-from inspector.session.formats.aws_event_stream import is_event_stream, problem_of
+from inspector.session.formats.bedrock_converse import is_event_stream, problem_of
 from inspector.session.formats.claude_trace import (
     CONVERSE_ENDINGS,
     CONVERSE_STREAM,

@@ -13,8 +13,12 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.billing_terms import SERVICE_TIER
-from inspector.session.formats.aws_event_stream import events_text, is_event_stream
-from inspector.session.formats.bedrock_converse import answer_of_events, message_of_response
+from inspector.session.formats.bedrock_converse import (
+    answer_of_events,
+    events_text,
+    is_event_stream,
+    message_of_response,
+)
 from inspector.session.formats.google_content import answer_in, answer_of_chunks
 from inspector.session.json import ComputedNode, json_in, mapping, objects, string
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
+    from inspector.replay.analysis.compactions import CompactionAftermath, CompactionTotals
     from inspector.replay.engine.replay import Replay
     from inspector.report.hook_trims import SessionTrims
     from inspector.session.format import FullOutput

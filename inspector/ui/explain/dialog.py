@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_spread import CacheSpread
-from inspector.replay.analysis.compaction_effect import calls_around
+from inspector.replay.analysis.compactions import calls_around
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries

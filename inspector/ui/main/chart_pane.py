@@ -147,7 +147,7 @@ class ChartPane(SessionPane):
 
     def to_call_here(self) -> None:
         """Select the call that first sends the row under the cursor; on a compaction, the last call before it."""
-        from inspector.replay.analysis.compaction_effect import calls_around
+        from inspector.replay.analysis.compactions import calls_around
 
         view, outcome, row = self._rows.view, self.controller.outcome, self._rows.row
         if view is None or outcome is None or row < 0:

@@ -17,8 +17,7 @@ from inspector.ui.toolkit.pane import join_fitting, set_subtitle
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
+    from inspector.replay.analysis.compactions import CompactionAftermath, CompactionTotals
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -138,8 +137,7 @@ class DetailPane(SessionPane):
                 self._awaited = baseline
 
                 def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
-                    from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
-                    from inspector.replay.analysis.compaction_totals import compaction_totals
+                    from inspector.replay.analysis.compactions import compaction_aftermaths, compaction_totals
 
                     post((baseline, compaction_aftermaths(baseline), compaction_totals(baseline)))
 

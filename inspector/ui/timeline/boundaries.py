@@ -15,8 +15,13 @@ from inspector.session.model import BlockKind, ContextCause
 from inspector.ui.part_names import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
-    from inspector.replay.analysis.compaction_effect import CompactionEffect, CompactionSizes, RemovedPart
+    from inspector.replay.analysis.compactions import (
+        CompactionAftermath,
+        CompactionEffect,
+        CompactionSizes,
+        RemovedPart,
+        WorkStretch,
+    )
     from inspector.replay.engine.replay import Replay
     from inspector.session.model import Compaction, Context, SideCall
     from inspector.strategies.history.history import History
@@ -50,7 +55,7 @@ class Boundary:
     def effect(self) -> CompactionEffect | None:
         """Effect on the prompt; None without a call on both sides of the boundary."""
         # Most sessions begin without a compaction: do not delay the first rows by this import.
-        from inspector.replay.analysis.compaction_effect import CompactionEffect, calls_around
+        from inspector.replay.analysis.compactions import CompactionEffect, calls_around
 
         around = calls_around(self.history, self.block)
         return None if around is None else CompactionEffect.between(self.history, *around)
@@ -123,7 +128,7 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     history, effect = boundary.history, boundary.effect
     if effect is None or not len(effect.removed) or len(table.tokens) < len(history.kind):
         return ()
-    from inspector.replay.analysis.compaction_effect import sizes_of
+    from inspector.replay.analysis.compactions import sizes_of
 
     sizes = None if baseline is None or baseline.history.session is not history.session else sizes_of(effect, baseline)
     how = HowKnown.ESTIMATED if sizes is None else sizes.known
