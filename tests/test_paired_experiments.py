@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.analysis.model_uncertainty import MASKING, TURNS_OF_A_MODEL
+from inspector.replay.analysis.forecast import MASKING, TURNS_OF_A_MODEL
 from scripts.paired_experiments import MASKED, NEEDED, STUDENT_95, WHOLE, findings, main, read, written
 
 HEAD = ",".join(NEEDED)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 import numpy as np
 from msgspec import Struct
 
+from inspector.replay.analysis.forecast import widened
 from inspector.replay.analysis.idle_compaction import (
     AFTER_SECONDS,
     FIRST_VERSION,
@@ -14,7 +15,6 @@ from inspector.replay.analysis.idle_compaction import (
     MIN_TOKENS_VARIABLE,
     SETTING,
 )
-from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import CODEX_SHOWN
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import inspector
 from inspector.replay.analysis.envelope import BEYOND, TOO_MANY_REFETCHES
-from inspector.replay.analysis.model_uncertainty import widened
+from inspector.replay.analysis.forecast import widened
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
 from inspector.replay.figure import HowKnown

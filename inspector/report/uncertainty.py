@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from inspector.replay.analysis.model_uncertainty import MASKING, TURNS_OF_A_MODEL, widened
+from inspector.replay.analysis.forecast import MASKING, TURNS_OF_A_MODEL, widened
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS
 from inspector.report.catalogue import UncertainSaving

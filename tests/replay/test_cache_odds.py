@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from inspector.replay.analysis.bootstrap import CostComparison
-from inspector.replay.analysis.cache_spread import CacheSpread, ReadSpread, read_spread
-from inspector.replay.analysis.forecast import project_runs
+from inspector.replay.analysis.forecast import CacheSpread, CostComparison, ReadSpread, project_runs, read_spread
 from inspector.replay.analysis.validation import learned_caches
 from inspector.replay.cache.cache_models import CACHE_MODELS, CacheModel
 from inspector.replay.cache.cache_odds import (

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.bootstrap import CostComparison
-from inspector.replay.analysis.forecast import RunProjection, project_next_calls, project_runs
+from inspector.replay.analysis.forecast import CostComparison, RunProjection, project_next_calls, project_runs
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.replay.projection_terms import RunsPerDay

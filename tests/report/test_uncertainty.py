@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.replay.analysis.bootstrap import CostComparison
-from inspector.replay.analysis.model_uncertainty import TURNS_OF_A_MODEL, widened
+from inspector.replay.analysis.forecast import TURNS_OF_A_MODEL, CostComparison, widened
 from inspector.replay.figure import Band
 from inspector.report.layout import WIDTH
 from inspector.report.numbers import MINUS

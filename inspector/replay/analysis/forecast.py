@@ -1,31 +1,265 @@
-"""Projected savings of a plan: on more runs like this session, and on the session's next calls."""
+"""Projected savings of a plan: on more runs like this session, and on the session's next calls.
+
+Block-bootstrap intervals for projections, from resampling the session's own calls.
+
+Runs of about √n consecutive calls are drawn with replacement from the session's n calls, because costs of consecutive
+calls are correlated. The draws are deterministic.
+
+Uncertainty of model behavior under a plan, from public paired experiments.
+
+A replay keeps the recorded responses. Only running the same tasks with and without cuts shows whether a model then
+takes more turns or fewer. A public experiment did this: 500 tasks each way with five model settings.
+`scripts/paired_experiments.py` computes these numbers from the published table; docs/evidence.md names its source.
+
+Uncertainty of a session's cost because caches do not always follow their rules.
+
+Recorded reads are certain. Two kinds of calls are not: calls without reported usage, and calls at which a plan changes
+text that was sent before, so that a different prefix must be found. Each of them reads the assumed prefix, or fails
+independently with the probability from `inspector.replay.cache.cache_odds`. That probability may itself be off, for all
+calls together.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from math import hypot, sqrt
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.bootstrap import CostComparison, band, resampled_calls, resampled_totals
-from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.idle_compaction import idle_rule
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.analysis.next_call import SUMMARY_TOKENS, compacted_tokens
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.replay.figure import Band
-from inspector.replay.pricing.rates import CallRates
+from inspector.replay.figure import Band, HowKnown
+from inspector.replay.pricing.rates import CallRates, RateColumn
 from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.replay import Replay
+
+    Floats = NDArray[np.float64]
+    from collections.abc import Mapping
+
     from inspector.replay.analysis.idle_compaction import IdleRule
     from inspector.replay.engine.ledger import Ledger
-    from inspector.replay.engine.replay import Replay
     from inspector.replay.pricing.rates import Rates
+
+
+class PairedExperiment(NamedTuple):
+    """A paired comparison of tasks with old tool results masked, and without.
+
+    Attributes:
+        pairs: Tasks run both ways, over all settings.
+        turns: Relative change of turns over all of them, 0.03 for 3 % more, with a 95 % bootstrap interval over tasks.
+        models: The same change for every setting.
+        lost: Pairs solved only without masking.
+        won: Pairs solved only with masking.
+    """
+
+    pairs: int
+    turns: Band
+    models: Sequence[float]
+    lost: int
+    won: int
+
+
+MASKING: Final = PairedExperiment(2_496, Band(-0.020, 0.033, 0.090), (-0.114, 0.033, 0.051, 0.044, 0.151), 188, 188)
+"""The Complexity Trap, arXiv 2508.21433, auxiliary-data/experiment_instance_costs_sweagent.csv."""
+
+TURNS_OF_A_MODEL: Final = Band(-0.255, 0.033, 0.321)
+"""95 % interval of the relative change of turns for a model that was not in the experiment."""
+
+
+def widened(saving: Band, planned: float) -> Band:
+    """Widen savings for a model that takes more or fewer turns under the plan than recorded.
+
+    All turns are assumed to cost the same, so the plan's cost scales with their number.
+
+    Args:
+        saving: Savings with the recorded responses, with their band; dollars.
+        planned: The plan's cost with the recorded responses, dollars.
+    """
+    turns = TURNS_OF_A_MODEL
+    return Band(saving.low - turns.high * planned, saving.middle, saving.high - turns.low * planned)
+
+
+_LOW, _HIGH = 5, 95
+_SEED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CostComparison:
+    """Dollars without a plan, with it, and saved; savings can be negative.
+
+    Attributes:
+        baseline: Without the plan.
+        plan: With it.
+        saving: Their difference.
+        known: Always projected.
+    """
+
+    baseline: Band
+    plan: Band
+    saving: Band
+    known: HowKnown = HowKnown.PROJECTED
+
+    @property
+    def saved_share(self) -> float:
+        """Savings as a share of the baseline, 0.37 for 37 %; NaN if the baseline costs nothing."""
+        return self.saving.middle / self.baseline.middle if self.baseline.middle else float("nan")
+
+    def widened(self) -> CostComparison:
+        """Widen the bands, because a model may answer differently under the plan."""
+        plan, turns = self.plan, TURNS_OF_A_MODEL
+        more = Band(plan.low + turns.low * plan.middle, plan.middle, plan.high + turns.high * plan.middle)
+        return CostComparison(self.baseline, more, widened(self.saving, plan.middle))
+
+    def times(self, factor: float) -> CostComparison:
+        """Multiply everything by a non-negative factor."""
+        return CostComparison(self.baseline.times(factor), self.plan.times(factor), self.saving.times(factor))
+
+
+def band(middle: float, draws: NDArray[np.float64]) -> Band:
+    """Return the projected value with the 5th and 95th percentiles of the draws."""
+    low, high = np.percentile(draws, (_LOW, _HIGH))
+    # A total is outside the resamples of its own parts only by rounding.
+    return Band(min(float(low), float(middle)), float(middle), max(float(high), float(middle)))
+
+
+def resampled_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
+    """Return totals of resampled sessions.
+
+    Args:
+        costs: A row per kind of cost, a column per call; a draw takes the same calls of every row.
+        draws: Number of draws.
+
+    Returns:
+        A row for each row of `costs`, a column per draw.
+    """
+    count = costs.shape[1]
+    length = _stretch_length(count)
+    whole, rest = divmod(count, length)
+    # Running sums over two laps, so that a run is drawn by its start.
+    around = np.concatenate((np.zeros((len(costs), 1)), np.cumsum(np.tile(costs, 2), axis=1)), axis=1)
+    starts = np.random.default_rng(_SEED).integers(0, count, (draws, whole + 1))
+    stretches = around[:, starts[:, :whole] + length] - around[:, starts[:, :whole]]
+    remainder = around[:, starts[:, whole] + rest] - around[:, starts[:, whole]]
+    totals: NDArray[np.float64] = stretches.sum(axis=2) + remainder
+    return totals
+
+
+def resampled_calls(count: int, calls: int, draws: int) -> NDArray[np.int64]:
+    """Return indices below `count`, a row per draw, with `calls` columns made of runs of consecutive indices."""
+    length = _stretch_length(count)
+    starts = np.random.default_rng(_SEED).integers(0, count, (draws, -(-calls // length)))
+    indices = (starts[:, :, None] + np.arange(length)) % count
+    return indices.reshape(draws, -1)[:, :calls]
+
+
+def _stretch_length(count: int) -> int:
+    return max(math.isqrt(count), 1)
+
+
+NINE_OF_TEN = 1.645
+"""Standard deviations from the middle to either end of a 90 % band, for normal errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadSpread:
+    """Standard deviations per call in dollars, float64; zero for recorded reads.
+
+    Attributes:
+        chance: From random failures of reads, independent between calls.
+        doubt: From the uncertain probability, shared by all calls.
+    """
+
+    chance: Floats
+    doubt: Floats
+
+    def deviation(self, calls: NDArray[np.bool_] | None = None, *, times: float = 1.0) -> float:
+        """Return the standard deviation of the total cost of some calls in dollars.
+
+        Args:
+            calls: Mask of the calls; all by default.
+            times: Factor on the number of calls of this kind.
+        """
+        chance, doubt = (self.chance, self.doubt) if calls is None else (self.chance[calls], self.doubt[calls])
+        return hypot(sqrt(times * float((chance**2).sum())), times * float(doubt.sum()))
+
+
+def read_spread(replay: Replay) -> ReadSpread:
+    """Return the cost uncertainty of each call of a replay from its cache reads."""
+    inputs, ledger, odds = replay.inputs, replay.ledger, replay.inputs.read_odds
+    count = len(ledger.cost)
+    if odds is None:
+        return ReadSpread(np.zeros(count), np.zeros(count))
+    recorded = inputs.recorded
+    is_changed = (ledger.first_changed >= 0) & (ledger.cache_read != recorded.cache_read)
+    open_ = ~inputs.anchored | is_changed
+    # Compute the read on success from the expected read: a miss leaves a share of it, or less.
+    chance = np.maximum(odds.chance, 1e-9)
+    high = np.maximum(ledger.cache_read - (1 - odds.chance) * odds.kept * odds.most_kept, 0.0) / chance
+    if_less = ledger.cache_read / np.maximum(odds.chance + (1 - odds.chance) * odds.kept, 1e-9)
+    high = np.where(if_less <= odds.most_kept, if_less, high)
+    high = np.where(inputs.uses_expected_reads, np.minimum(high, ledger.prompt_tokens), ledger.cache_read)
+    left = odds.kept * np.minimum(high, odds.most_kept)
+    at_stake = np.where(open_, high - left, 0.0) * _dollars_more(replay)
+    return ReadSpread(np.sqrt(odds.chance * (1 - odds.chance)) * at_stake, odds.doubt * at_stake)
+
+
+def _dollars_more(replay: Replay) -> Floats:
+    """Return the additional dollars per token that is not read, per call; 0 without a price."""
+    inputs = replay.inputs
+    rates = inputs.rates.of_prompts(replay.ledger.prompt_tokens)
+    share = inputs.recorded.one_hour_share
+    hour = np.where(np.isnan(share), inputs.caches.writes_one_hour, share)
+    written = hour * rates[:, RateColumn.CACHE_WRITE_1H] + (1 - hour) * rates[:, RateColumn.CACHE_WRITE_5M]
+    other = np.where(inputs.caches.writes, written, rates[:, RateColumn.UNCACHED])
+    more: Floats = np.nan_to_num(np.maximum(other - rates[:, RateColumn.CACHE_READ], 0.0))
+    return more
+
+
+@dataclass(frozen=True, eq=False)
+class CacheSpread:
+    """Paired replays of a session without and with a plan: random cache behavior affects both."""
+
+    baseline: ReadSpread
+    plan: ReadSpread
+
+    @classmethod
+    def between(cls, baseline: Replay, planned: Replay) -> CacheSpread:
+        """Create the spread of two replays of the same session."""
+        return cls(read_spread(baseline), read_spread(planned))
+
+    def widen(self, costs: CostComparison, calls: int | None = None) -> CostComparison:
+        """Widen the bands of costs by the uncertainty of the cache; no end moves closer to the middle.
+
+        Args:
+            costs: Dollars with bands for all other uncertainty.
+            calls: Number of calls they represent; the session's by default.
+        """
+        difference = ReadSpread(self.baseline.chance - self.plan.chance, self.baseline.doubt - self.plan.doubt)
+        share = 1.0 if calls is None else calls / max(len(self.plan.chance), 1)
+        return replace(
+            costs,
+            baseline=_wider(costs.baseline, self.baseline.deviation(times=share)),
+            plan=_wider(costs.plan, self.plan.deviation(times=share)),
+            saving=_wider(costs.saving, difference.deviation(times=share)),
+        )
+
+
+def _wider(band: Band, deviation: float) -> Band:
+    """Widen a band by an independent error."""
+    more = NINE_OF_TEN * deviation
+    low, high = hypot(band.middle - band.low, more), hypot(band.high - band.middle, more)
+    return Band(band.middle - low, band.middle, band.middle + high) if more else band
+
 
 _RUN_DRAWS = 1000
 

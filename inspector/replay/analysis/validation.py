@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts, first_call_after
 from inspector.replay.analysis.context_breakdown import (
     AROUND_TEXTS,
@@ -47,6 +46,7 @@ from inspector.replay.analysis.context_breakdown import (
     context_at,
     context_breakdown,
 )
+from inspector.replay.analysis.forecast import NINE_OF_TEN, read_spread
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.inputs import ReplayInputs

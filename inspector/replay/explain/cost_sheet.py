@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.compactions import compaction_totals
-from inspector.replay.analysis.forecast import project_runs, project_session
+from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session
 from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.recorded_costs import recorded_costs

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.bootstrap import band
+from inspector.replay.analysis.forecast import band
 from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.figure import Band
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.bootstrap import band
+from inspector.replay.analysis.forecast import band
 from inspector.replay.figure import Band
 from inspector.replay.tuning.choice import DRAWS, SEED, Verdict, has_enough
 from inspector.replay.tuning.compaction_costs import ROOM, CompactionTerms

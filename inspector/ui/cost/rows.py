@@ -41,9 +41,8 @@ from inspector.ui.timeline.boundaries import cleared_line, effect_lines
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-    from inspector.replay.analysis.bootstrap import CostComparison
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.forecast import CostComparison, RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.explain.explanation import Explanation

@@ -12,9 +12,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compactions import calls_around
-from inspector.replay.analysis.forecast import project_runs
+from inspector.replay.analysis.forecast import CacheSpread, project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
