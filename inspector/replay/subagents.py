@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from inspector.replay.analysis.side_requests import cost_with_side_requests, side_spending
+from inspector.replay.analysis.costs import cost_with_side_requests, side_spending
 from inspector.replay.calibration_source import calibration_source_of
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import is_reported_in_full
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.side_requests import SideSpending
+    from inspector.replay.analysis.costs import SideSpending
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import ContainedSession
     from inspector.session.model import Session

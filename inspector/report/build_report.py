@@ -14,8 +14,8 @@ from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.analysis.breakpoint_prices import BreakpointPrice, breakpoint_prices
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
+from inspector.replay.analysis.costs import priced_under
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session
-from inspector.replay.analysis.model_costs import priced_under
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures

@@ -13,9 +13,11 @@ from msgspec import Struct, field
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.compactions import CompactionTotals  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.model_costs import ModelCost  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.costs import (
+    ModelCost,  # noqa: TC001  needed at run time for the schema
+    RecordedCost,  # noqa: TC001  needed at run time for the schema
+)
 from inspector.replay.analysis.model_switch import ModelSwitch  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.recorded_costs import RecordedCost  # noqa: TC001  needed at run time for the schema
 from inspector.replay.quantity import Count, How, Unit, about, figure
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema

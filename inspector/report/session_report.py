@@ -16,11 +16,9 @@ from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compactions import compaction_totals
 from inspector.replay.analysis.comparison import plans_to_compare, replays_of
-from inspector.replay.analysis.model_costs import model_costs
+from inspector.replay.analysis.costs import cost_with_side_requests, model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.model_switch import model_switch
-from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
-from inspector.replay.analysis.side_requests import cost_with_side_requests, side_spending
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
@@ -53,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.analysis.breakdown import ResentBlock
-    from inspector.replay.analysis.recorded_costs import RecordedCost
+    from inspector.replay.analysis.costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay

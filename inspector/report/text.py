@@ -8,8 +8,8 @@ from rich.text import Text
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
 from inspector.replay.analysis.context_breakdown import UNRECORDED
+from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.analysis.hazards import hazard_label
-from inspector.replay.analysis.model_costs import ModelCost
 from inspector.replay.quantity import Output, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import MissCauseFacts

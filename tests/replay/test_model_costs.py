@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.replay.analysis.model_costs import model_costs
+from inspector.replay.analysis.costs import model_costs
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session

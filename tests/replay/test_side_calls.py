@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from inspector.cli.reading import replay_inputs
+from inspector.replay.analysis.costs import made_before, side_spending
 from inspector.replay.analysis.plan_outcome import plan_outcome
-from inspector.replay.analysis.side_requests import made_before, side_spending
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS, cost_sheet

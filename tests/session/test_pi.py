@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.analysis.recorded_costs import recorded_costs
+from inspector.replay.analysis.costs import recorded_costs
 from inspector.replay.engine.replay import replay
 from inspector.session.follow import Follower
 from inspector.session.formats.pi import PiFormat

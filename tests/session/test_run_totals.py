@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.analysis.recorded_costs import recorded_costs
+from inspector.replay.analysis.costs import recorded_costs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.session.model import NO_MESSAGE, Usage

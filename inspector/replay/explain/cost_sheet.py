@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.compactions import compaction_totals
+from inspector.replay.analysis.costs import model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session
-from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
-from inspector.replay.analysis.recorded_costs import recorded_costs
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
-from inspector.replay.analysis.side_requests import side_spending
 from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.explain.parts import (
     breakdown_explanation,
@@ -44,12 +42,10 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.compactions import CompactionTotals
+    from inspector.replay.analysis.costs import ModelCost, RecordedCost, SideSpending
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
-    from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
-    from inspector.replay.analysis.recorded_costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
-    from inspector.replay.analysis.side_requests import SideSpending
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.projection_terms import RunsPerDay

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.side_requests import side_spending
+from inspector.replay.analysis.costs import side_spending
 from inspector.replay.explain.totals import cost_part_explanations
 from inspector.replay.figure import Figure
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.context_breakdown import system_tokens
-from inspector.replay.analysis.side_requests import cost_with_side_requests
+from inspector.replay.analysis.costs import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.figure import HowKnown, lowest_confidence
@@ -17,8 +17,7 @@ from inspector.tokens.calibration import ResponseModel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.replay.analysis.model_costs import ModelCost
-    from inspector.replay.analysis.side_requests import SideRequest, SideSpending
+    from inspector.replay.analysis.costs import ModelCost, SideRequest, SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.side_requests import side_spending
+from inspector.replay.analysis.costs import side_spending
 from inspector.report.ledger_facts import call_dollars
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.chart.view import first_calls_after_compactions

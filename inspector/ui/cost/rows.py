@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
-from inspector.replay.analysis.side_requests import cost_with_side_requests
+from inspector.replay.analysis.costs import cost_with_side_requests
 from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
 from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.costs import ModelCost
     from inspector.replay.analysis.forecast import CostComparison, RunProjection
-    from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.figure import Band

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.side_requests import made_before
+from inspector.replay.analysis.costs import made_before
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
