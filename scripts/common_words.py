@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.errors import InspectorError
-from inspector.replay.analysis.edit_targets import strings_of
-from inspector.replay.analysis.unique_terms import identifiers_of, is_standard
+from inspector.replay.analysis.reuse import identifiers_of, is_standard, strings_of
 from inspector.session.discovery import found_in
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.session.open import open_session

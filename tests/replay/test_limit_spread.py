@@ -2,8 +2,7 @@
 
 import pytest
 
-from inspector.replay.analysis.limit_spread import limit_spreads
-from inspector.replay.analysis.tunable_limits import tunable_limits
+from inspector.replay.analysis.sweep import limit_spreads, tunable_limits
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session

@@ -7,8 +7,7 @@ from threading import Thread
 
 import pytest
 
-from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan, find_reuse
-from inspector.replay.analysis.unique_terms import is_standard
+from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan, find_reuse, is_standard
 from inspector.session.follow import Follower
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.envelope import TRIED, Envelope, EvidenceLevel
 from inspector.replay.analysis.refetches import NO_REFETCHES, Rate, Refetches
-from inspector.replay.analysis.sweep import coarse_first, grid, knee_of, sweep, values_along
-from inspector.replay.analysis.tunable_limits import counts_along, sizes_for, tunable_limits
+from inspector.replay.analysis.sweep import (
+    coarse_first,
+    counts_along,
+    grid,
+    knee_of,
+    sizes_for,
+    sweep,
+    tunable_limits,
+    values_along,
+)
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.tunable_limits import LimitSizes, sizes_for
+from inspector.replay.analysis.sweep import LimitSizes, sizes_for
 from inspector.report.numbers import MINUS
 from inspector.strategies.core.parameters import Parameter, ParameterKind
 from inspector.strategies.core.scale import ValueScale

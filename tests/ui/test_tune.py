@@ -6,9 +6,7 @@ from threading import Event
 
 import pytest
 
-from inspector.replay.analysis.limit_spread import LimitSpread, limit_spreads
-from inspector.replay.analysis.sweep import POINTS, sweep
-from inspector.replay.analysis.tunable_limits import TunableLimit
+from inspector.replay.analysis.sweep import POINTS, LimitSpread, TunableLimit, limit_spreads, sweep
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES

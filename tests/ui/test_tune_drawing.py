@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.sweep import Grid, Point
-from inspector.replay.analysis.tunable_limits import LimitSizes, tunable_limits
+from inspector.replay.analysis.sweep import Grid, LimitSizes, Point, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.strategies.core.scale import ValueScale

@@ -29,7 +29,7 @@ from inspector.replay.tuning.trial_table import TrialTable, pareto_front
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.replay.analysis.sweep import TunableLimit
     from inspector.replay.tuning.trial import Trial
     from inspector.replay.tuning.trial_table import Constraints
     from inspector.strategies.plan import Plan

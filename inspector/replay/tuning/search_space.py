@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.sweep import coarse_first
-from inspector.replay.analysis.tunable_limits import TunableLimit, tunable_limits
+from inspector.replay.analysis.sweep import TunableLimit, coarse_first, tunable_limits
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.parameters import TOKENS, ParameterError, ParameterKind, ToolList

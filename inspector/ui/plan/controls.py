@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from textual.css.styles import RenderStyles
     from textual.geometry import Size
 
-    from inspector.replay.analysis.tunable_limits import LimitSizes
+    from inspector.replay.analysis.sweep import LimitSizes
     from inspector.strategies.core.parameters import Parameter, ParameterValue
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.replay.analysis.tunable_limits import LARGEST_LIMIT_OF_ONE, LimitSizes, sizes_for, tunable_limits
+from inspector.replay.analysis.sweep import LARGEST_LIMIT_OF_ONE, LimitSizes, sizes_for, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS

@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.replay.analysis.recoveries import is_net_sure
-from inspector.replay.analysis.tunable_limits import tunable_limits
+from inspector.replay.analysis.sweep import tunable_limits
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words, refetch_range
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.sweep import Grid, Point, Sweep
-    from inspector.replay.analysis.tunable_limits import LimitSizes
+    from inspector.replay.analysis.sweep import Grid, LimitSizes, Point, Sweep
     from inspector.replay.engine.ledger import Figures
     from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.strategy import Strategy

@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.replay.analysis.sweep import Grid
-    from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.replay.analysis.sweep import Grid, TunableLimit
     from inspector.ui.chart.drawing import ChartRun
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained

@@ -7,9 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from inspector.replay.analysis.limit_spread import limit_spreads
-from inspector.replay.analysis.sweep import COARSE, Grid, Point, Sweep, grid, point_at, sweep
-from inspector.replay.analysis.tunable_limits import LimitSizes, sizes_for, tunable_limits
+from inspector.replay.analysis.sweep import (
+    COARSE,
+    Grid,
+    LimitSizes,
+    Point,
+    Sweep,
+    grid,
+    limit_spreads,
+    point_at,
+    sizes_for,
+    sweep,
+    tunable_limits,
+)
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP
@@ -18,8 +28,7 @@ from inspector.strategies.core.parameters import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from inspector.replay.analysis.limit_spread import LimitSpread
-    from inspector.replay.analysis.tunable_limits import TunableLimit
+    from inspector.replay.analysis.sweep import LimitSpread, TunableLimit
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.host import IsCancelled, Jobs, Post
