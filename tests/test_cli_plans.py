@@ -11,8 +11,7 @@ from inspector.cli.arguments import plan_of
 from inspector.cli.output import CommandError, ExitCode
 from inspector.fleet.session_tasks import PlanRequest
 from inspector.strategies.plan import Plan
-from inspector.strategies.presets import PRESETS
-from inspector.ui.plan.plans import save_named
+from inspector.strategies.presets import PRESETS, save_named
 from tests.program import run_here
 
 if TYPE_CHECKING:

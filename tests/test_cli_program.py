@@ -39,7 +39,16 @@ def test_nothing_heavy_is_imported_to_say_so_little(arguments: list[str]):
 SAMPLE = str(ROOT / "sample_sessions" / "local-agent.json")
 
 
-@pytest.mark.parametrize("arguments", [["report", SAMPLE], ["compact", SAMPLE], ["strategies"], ["formats", SAMPLE]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", SAMPLE, "--plan", "careful"],
+        ["compact", SAMPLE],
+        ["strategies", "--plans"],
+        ["formats", SAMPLE],
+        ["doctor"],
+    ],
+)
 def test_commands_never_import_the_screen(arguments: list[str]):
     assert not {name for name in imported_by(*arguments) if name.startswith(("textual", "inspector.ui."))}
 

@@ -243,7 +243,7 @@ def check_as_model(options: Namespace) -> None:
         message = "--model prices every call as one model, and so does --as-model: remove one of them"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     from inspector.cli.reading import parse_billing_terms, pricing_of
-    from inspector.replay.pricing.bundled_prices import closest_known
+    from inspector.replay.pricing.price_tables import closest_known
 
     pricing = pricing_of(parse_billing_terms(options), options.price_file)
     if pricing.as_model(model).rates(model) is None:
@@ -402,8 +402,7 @@ def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None)
 
 def _named_plan(text: str, session: Session | None) -> Plan:
     """Return the plan in the file of that path, or the saved or built-in one of that name."""
-    from inspector.strategies.presets import PRESETS
-    from inspector.ui.plan.plans import SUFFIX, saved_plans
+    from inspector.strategies.presets import PRESETS, SUFFIX, saved_plans
 
     path = expand_user(text)
     if exists(path) or os.sep in text or text.endswith(SUFFIX):

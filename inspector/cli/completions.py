@@ -98,12 +98,10 @@ def values(kind: str, begun: str) -> list[str]:
 
 
 def _candidates(kind: str, begun: str) -> Iterator[str]:
-    from inspector.strategies.presets import PRESETS
+    from inspector.strategies.presets import PRESETS, saved_plans
     from inspector.strategies.registry import STRATEGIES
 
     if kind == PLAN:
-        from inspector.ui.plan.plans import saved_plans
-
         saved = (plan.name for plan in saved_plans() if not plan.problem and " " not in plan.name)
         yield from sorted({*PRESETS, *saved})
         return

@@ -61,8 +61,7 @@ def run(options: Namespace) -> int:
 
 def _show_plans(options: Namespace, *, color: bool) -> int:
     from inspector.report.strategy_listings import KnownPlan, plan_data, plans_text
-    from inspector.strategies.presets import PRESETS
-    from inspector.ui.plan.plans import saved_plans
+    from inspector.strategies.presets import PRESETS, saved_plans
 
     known = [
         KnownPlan(each.name, each.problem or f"Saved in {each.path}", tuple(each.plan.to_specs()) if each.plan else ())

@@ -1,13 +1,23 @@
-"""Ready plans: the defaults of each described system, an empty plan, and four of this project's own."""
+"""Plans by name.
+
+Built in: the defaults of each described system, an empty plan, and four of this project's own. Saved: the plans in the
+platform's data folder.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inspector.strategies.plan import Plan
+from inspector.atomic_files import APPLICATION, write_atomic
+from inspector.session.files import expand_user, glob_sorted
+from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.session.model import Session
 
 
@@ -227,3 +237,80 @@ _ALL = (
 
 PRESETS = {preset.name: preset for preset in _ALL}
 """Presets by name, in display order."""
+
+
+SUFFIX = ".toml"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """A saved plan.
+
+    Attributes:
+        name: Name of the plan.
+        path: Its file.
+        plan: The plan; None if it cannot be read.
+        problem: Why it cannot be read; empty if it can.
+    """
+
+    name: str
+    path: Path
+    plan: Plan | None
+    problem: str = ""
+
+
+def library_folder() -> Path:
+    """Return the folder of saved plans."""
+    from platformdirs import user_data_path
+
+    return user_data_path(APPLICATION) / "plans"
+
+
+def saved_plans(folder: Path | None = None) -> list[SavedPlan]:
+    """Return every saved plan by name. Invalid files are included with their error."""
+    found = []
+    for path in glob_sorted(folder or library_folder(), f"*{SUFFIX}"):
+        try:
+            plan = Plan.from_toml(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, PlanError) as error:
+            found.append(SavedPlan(path.stem, path, None, f"cannot be read: {str(error).splitlines()[0]}"))
+        else:
+            found.append(SavedPlan(plan.name or path.stem, path, plan))
+    return found
+
+
+def target_of(text: str, folder: Path | None = None) -> Path:
+    """Return the path for a typed path or name. A name is saved in the library."""
+    text = text.strip()
+    if text.startswith("~") or text.endswith(SUFFIX) or os.sep in text:
+        path = expand_user(text)
+        return path if path.suffix else path.with_suffix(SUFFIX)
+    stem = re.sub(r"[^\w .+-]+", "-", text).strip(". ")
+    return (folder or library_folder()) / f"{stem}{SUFFIX}"
+
+
+def problem_with_name(text: str) -> str:
+    """Return why a plan cannot be saved under a name, or an empty string."""
+    if not re.search(r"\w", text):
+        return "a plan name needs at least one letter or digit"
+    path = target_of(text)
+    if path.suffix != SUFFIX:
+        return f"{path.name} is not a {SUFFIX} file"
+    from inspector.session.overwrite_guard import problem_with_target
+
+    problem = problem_with_target(path)
+    return f"{path} {problem}" if problem else ""
+
+
+def save_named(plan: Plan, text: str) -> Path:
+    """Save a plan under a name or in a file.
+
+    Returns:
+        Path of the written file.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    path = target_of(text)
+    write_atomic(path, replace(plan, name=path.stem).to_toml())
+    return path

@@ -25,6 +25,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import NOTHING_WORTHWHILE
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
+from inspector.strategies.presets import saved_plans
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
@@ -59,7 +60,6 @@ from inspector.ui.compare.rows import (
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FactList, FigureTable
 from inspector.ui.part_names import APPLIED, NEEDED_PHRASES
-from inspector.ui.plan.plans import saved_plans
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
