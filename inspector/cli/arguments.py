@@ -278,7 +278,7 @@ def switch_call(inputs: ReplayInputs, options: Namespace) -> int:
     Raises:
         CommandError: The call does not exist or is a subagent's, or a model has no price.
     """
-    from inspector.replay.analysis.model_switch import main_calls, other_models
+    from inspector.replay.analysis.alternatives import main_calls, other_models
     from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
 

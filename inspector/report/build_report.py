@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from msgspec import Struct, structs
 
+from inspector.replay.analysis.alternatives import BreakpointPrice, breakpoint_prices
 from inspector.replay.analysis.best_plan import SavingPlan, is_worthwhile
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
-from inspector.replay.analysis.breakpoint_prices import BreakpointPrice, breakpoint_prices
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.costs import priced_under

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.cache_lifetime import LifetimeChange  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.alternatives import LifetimeChange  # noqa: TC001  needed at run time for the schema
 from inspector.replay.quantity import Count, How, Known, Unit, about, figure
 from inspector.report.cache_settings import CacheSetting  # noqa: TC001  needed at run time for the schema
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.cache_lifetime import lifetime_change
+from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
 from inspector.replay.analysis.cache_misses import sum_of
-from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import rounded_result
@@ -24,8 +23,8 @@ from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.alternatives import NextCallCost
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
-    from inspector.replay.analysis.next_call import NextCallCost
     from inspector.strategies.history.history import History
 
 SECOND_DIGITS = 3

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct
 
+from inspector.replay.analysis.alternatives import FIRST_VERSION
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.cache_misses import HOUR
-from inspector.replay.analysis.idle_compaction import FIRST_VERSION
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import agent_version
 from inspector.replay.quantity import about
@@ -25,7 +25,7 @@ from inspector.session.model import LinkKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.replay.analysis.cache_lifetime import LifetimeChange
+    from inspector.replay.analysis.alternatives import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMisses
 
 CLAUDE_SETTINGS: Final = "~/.claude/settings.json"

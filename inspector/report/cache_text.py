@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.idle_compaction import SETTING
+from inspector.replay.analysis.alternatives import SETTING
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.miss_wording import duration
 from inspector.replay.quantity import quantity
@@ -19,8 +19,7 @@ from inspector.report.numbers import IN_TEXT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.replay.analysis.cache_lifetime import LifetimeChange
-    from inspector.replay.analysis.model_switch import ModelSwitch
+    from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch
     from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissFacts, NextCallCostFacts
     from inspector.report.document import Report, SessionFacts

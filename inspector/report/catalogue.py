@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.alternatives import BreakpointPrice  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.breakpoint_prices import BreakpointPrice  # noqa: TC001  needed at run time for the schema
 from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,

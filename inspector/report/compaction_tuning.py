@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 import numpy as np
 from msgspec import Struct
 
-from inspector.replay.analysis.forecast import widened
-from inspector.replay.analysis.idle_compaction import (
+from inspector.replay.analysis.alternatives import (
     AFTER_SECONDS,
     FIRST_VERSION,
     MIN_TOKENS,
     MIN_TOKENS_VARIABLE,
     SETTING,
 )
+from inspector.replay.analysis.forecast import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import CODEX_SHOWN
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure

@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.replay.analysis.alternatives import ModelSwitch  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.compactions import CompactionTotals  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.costs import (
     ModelCost,  # noqa: TC001  needed at run time for the schema
     RecordedCost,  # noqa: TC001  needed at run time for the schema
 )
-from inspector.replay.analysis.model_switch import ModelSwitch  # noqa: TC001  needed at run time for the schema
 from inspector.replay.quantity import Count, How, Unit, about, figure
 from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema

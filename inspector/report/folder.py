@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.cache_lifetime import LifetimeChange  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.alternatives import LifetimeChange  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Unit, about, figure, quantities

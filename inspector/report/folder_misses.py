@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from msgspec import Struct
 
-from inspector.replay.analysis.cache_lifetime import (
+from inspector.replay.analysis.alternatives import (
     FEWER_MISSES,
     MISSES_COST_LESS,
     WRITES_COST_MORE,

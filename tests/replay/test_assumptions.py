@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspector.replay.analysis.alternatives import next_call_cost
 from inspector.replay.analysis.forecast import project_runs
-from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.replay.analysis.breakpoint_prices import breakpoint_prices
+from inspector.replay.analysis.alternatives import breakpoint_prices
 from inspector.replay.cache.agent_breakpoints import LEAST, MOST, RULES
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from inspector.replay.analysis.cache_lifetime import lifetime_change
+from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses, calls_missed_by_edits, missed_calls
-from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.analysis.plan_outcome import cache_rewrite_costs
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inspector.replay.analysis.alternatives import IdleRule, idle_rule, is_idle_compaction, next_call_cost
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.forecast import IdlePauses, project_next_calls
-from inspector.replay.analysis.idle_compaction import IdleRule, idle_rule, is_idle_compaction
-from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.pricing.prices import Pricing

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from inspector.cli.reading import read_session, replay_inputs
+from inspector.replay.analysis.alternatives import main_calls
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay

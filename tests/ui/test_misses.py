@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from inspector import open_session, replay_session
+from inspector.replay.analysis.alternatives import model_switch
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.spending import LargestPart, largest_part
 from inspector.replay.figure import Figure, HowKnown

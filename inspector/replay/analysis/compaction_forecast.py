@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from inspector.replay.analysis.idle_compaction import AFTER_SECONDS, IdleRule, idle_rule, is_idle_compaction
+from inspector.replay.analysis.alternatives import AFTER_SECONDS, IdleRule, idle_rule, is_idle_compaction
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.replay import replay as replay_plan

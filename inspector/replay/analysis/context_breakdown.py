@@ -26,7 +26,7 @@ import numpy as np
 
 from inspector.file_history.history import FileEventKind
 from inspector.file_history.shell import first_word, shell_effects
-from inspector.replay.analysis.idle_compaction import is_idle_compaction
+from inspector.replay.analysis.alternatives import is_idle_compaction
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.prices import compaction_size
 from inspector.session.files import joined_path, relative_path, same_file

@@ -28,9 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.idle_compaction import idle_rule
-from inspector.replay.analysis.model_switch import main_calls
-from inspector.replay.analysis.next_call import SUMMARY_TOKENS, compacted_tokens
+from inspector.replay.analysis.alternatives import SUMMARY_TOKENS, compacted_tokens, idle_rule, main_calls
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import CallRates, RateColumn
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     from collections.abc import Mapping
 
-    from inspector.replay.analysis.idle_compaction import IdleRule
+    from inspector.replay.analysis.alternatives import IdleRule
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.pricing.rates import Rates
 

@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.alternatives import (
+    AGENT,
+    SUMMARY_TOKENS,
+    IdleRule,
+    has_hour_cache,
+    idle_rule,
+    is_idle_compaction,
+    main_calls,
+)
 from inspector.replay.analysis.cache_misses import HOUR
 from inspector.replay.analysis.compaction_forecast import MANUAL, first_call_after
 from inspector.replay.analysis.compactions import compaction_aftermaths
-from inspector.replay.analysis.idle_compaction import AGENT, IdleRule, has_hour_cache, idle_rule, is_idle_compaction
-from inspector.replay.analysis.model_switch import main_calls
-from inspector.replay.analysis.next_call import SUMMARY_TOKENS
 from inspector.replay.analysis.refetches import usual_output
 from inspector.replay.pricing.rates import RateColumn
 

@@ -6,10 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
-from inspector.replay.analysis.cache_lifetime import LifetimeChange
 from inspector.replay.analysis.costs import ModelCost
-from inspector.replay.analysis.model_switch import ModelSwitch
 from inspector.replay.quantity import Output, Unit, quantities, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts, MissCauseFacts, NextCallCostFacts

@@ -15,10 +15,9 @@ from inspector.ui.controller.host import Change, YieldingTask
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from inspector.replay.analysis.alternatives import LifetimeChange, NextCallCost
     from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
-    from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
-    from inspector.replay.analysis.next_call import NextCallCost
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.spending import Spending
@@ -79,9 +78,8 @@ class CacheAnswers:
 
 
 def explain_cache(outcome: Outcome) -> CacheAnswers:
-    from inspector.replay.analysis.cache_lifetime import lifetime_change
+    from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
     from inspector.replay.analysis.cache_misses import cache_misses
-    from inspector.replay.analysis.next_call import next_call_cost
     from inspector.report.cache_settings import cache_settings
 
     misses = cache_misses(outcome.replay, outcome.missed_without_plan)

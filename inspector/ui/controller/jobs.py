@@ -330,7 +330,7 @@ def assess(
 
     `search` resumes after a cancellation.
     """
-    from inspector.replay.analysis.breakpoint_prices import breakpoint_prices
+    from inspector.replay.analysis.alternatives import breakpoint_prices
     from inspector.replay.analysis.forecast import CacheSpread, project_runs
     from inspector.replay.analysis.hazards import hazards_of
     from inspector.replay.analysis.recoveries import recoveries

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from inspector.replay.analysis.alternatives import SETTING, main_calls, model_switch, other_models
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
-from inspector.replay.analysis.idle_compaction import SETTING
-from inspector.replay.analysis.model_switch import main_calls, model_switch, other_models
 from inspector.replay.explain.miss_wording import describe_evidence, duration
 from inspector.replay.figure import Figure, lowest_confidence
 from inspector.report.numbers import ON_SCREEN
@@ -19,11 +18,9 @@ from inspector.ui.miss_glyphs import dollars, mark_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
     from inspector.replay.analysis.best_plan import BestPlan
-    from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
-    from inspector.replay.analysis.model_switch import ModelSwitch
-    from inspector.replay.analysis.next_call import NextCallCost
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.spending import LargestPart, Spending
     from inspector.ui.controller.answers import CacheAnswers

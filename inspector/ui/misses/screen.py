@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.events import DescendantFocus
 from textual.widgets import Static
 
-from inspector.replay.analysis.model_switch import model_switch
+from inspector.replay.analysis.alternatives import model_switch
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.spending import largest_part, resent_tokens, spending_of
 from inspector.report.numbers import ON_SCREEN
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.replay.analysis.model_switch import ModelSwitch
+    from inspector.replay.analysis.alternatives import ModelSwitch
     from inspector.replay.explain.spending import Spending
     from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.controller.host import IsCancelled, Post

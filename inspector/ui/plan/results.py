@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.breakpoint_prices import BreakpointPrices
+    from inspector.replay.analysis.alternatives import BreakpointPrices
     from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.analysis.recoveries import Need, Recoveries
