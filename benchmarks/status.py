@@ -23,10 +23,9 @@ PROMISE = "status line"
 RUNS = 25
 MOST = 3.5
 CALLS = 40
-HOW = """Processor time, which other load does not lengthen. An empty Python program and `inspector status` in each form
-are started in turn, each in a separate process, on a session of 40 calls. A line for tmux or Claude Code shows the kept
-state and refreshes it in the background if the session changed; that process is not part of the time. Text of a changed
-session is read first, without a promise."""
+HOW = """Processor time of an empty Python program and of each form of `inspector status`, in turn, each in a separate
+process, on a session of 40 calls. Lines for tmux and Claude Code show the kept state; the process that refreshes it
+after a change is not included. Text of a changed session is read first."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
