@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.breakdown import resend_cost
 from inspector.replay.analysis.recoveries import NO_RECOVERIES, recoveries
-from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.breakdown import ResendCost
     from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.recoveries import Recoveries
-    from inspector.replay.analysis.resend_cost import ResendCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay

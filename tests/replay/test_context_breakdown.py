@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.breakdown import Breakdown, resend_cost
 from inspector.replay.analysis.context_breakdown import (
     AROUND_TEXTS,
     NO_FILE,
@@ -22,7 +22,6 @@ from inspector.replay.analysis.context_breakdown import (
     context_breakdown,
     repeats_in,
 )
-from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.breakdown import Breakdown, resend_cost
 from inspector.replay.analysis.context_breakdown import INJECTED, Grouping, Scope, context_breakdown, injected_blocks
-from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from inspector.replay.analysis import validation
+from inspector.replay.analysis.breakdown import resend_cost
 from inspector.replay.analysis.context_breakdown import (
     EARLIER,
     NOT_RECORDED,
@@ -16,7 +17,6 @@ from inspector.replay.analysis.context_breakdown import (
     context_at,
     context_breakdown,
 )
-from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.validation import Invariant, violations_in_file, violations_in_replay
 from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.breakdown import Breakdown, resend_cost
 from inspector.replay.analysis.context_breakdown import (
     AROUND_TEXTS,
     SYSTEM_AND_TOOLS,
@@ -19,7 +19,6 @@ from inspector.replay.analysis.context_breakdown import (
     system_by_call,
     system_tokens,
 )
-from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage

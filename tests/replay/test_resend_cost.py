@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.analysis.breakdown import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.examples import examples

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.file_history.history import FileEvent, FileHistory
-    from inspector.replay.analysis.resend_cost import ResendCost
+    from inspector.replay.analysis.breakdown import ResendCost
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.strategies.history.history import History

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 from textual import on
 from textual.content import Content
 
+from inspector.replay.analysis.breakdown import ResendCost, resend_cost
 from inspector.replay.analysis.context_breakdown import (
     ContextBreakdown,
     Grouping,
@@ -14,7 +15,6 @@ from inspector.replay.analysis.context_breakdown import (
     consumers_of,
     context_breakdown,
 )
-from inspector.replay.analysis.resend_cost import ResendCost, resend_cost
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings

@@ -334,7 +334,7 @@ class TimelinePane(SessionPane):
         def work(post: Post[NDArray[np.int64]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             import numpy as np
 
-            from inspector.replay.analysis.resend_cost import resend_cost
+            from inspector.replay.analysis.breakdown import resend_cost
 
             post(np.round(resend_cost(outcome.replay).tokens).astype(np.int64))
 
