@@ -20,8 +20,8 @@ from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.recorded_calls import recorded_calls
-from inspector.replay.explain.plan import outcome_explanations
-from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation
+from inspector.replay.explain.cost_sheet import outcome_explanations
+from inspector.replay.explain.explanation import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result
 from inspector.report.catalogue import (

@@ -20,7 +20,7 @@ from inspector.replay.analysis.comparison import plans_to_compare, replays_of
 from inspector.replay.analysis.costs import cost_with_side_requests, model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.totals import overhead_explanation, replay_explanations
+from inspector.replay.explain.explanation import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result
 from inspector.report.as_model import as_model_facts

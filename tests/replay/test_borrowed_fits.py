@@ -10,7 +10,7 @@ import pytest
 from inspector.replay import calibration_source
 from inspector.replay.analysis.validation import violations_in_replay
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.explain.totals import scale_source
+from inspector.replay.explain.explanation import scale_source
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import counted_inputs, replay_session

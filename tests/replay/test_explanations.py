@@ -13,9 +13,8 @@ from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.explanation import Explanation
-from inspector.replay.explain.plan import outcome_explanations
-from inspector.replay.explain.totals import overhead_explanation, replay_explanations
+from inspector.replay.explain.cost_sheet import outcome_explanations
+from inspector.replay.explain.explanation import Explanation, overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.projection_terms import RunsPerDay

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from inspector.replay.analysis.validation import prompt_fit, violations_in_replay
-from inspector.replay.explain.parts import block_explanation
+from inspector.replay.explain.explanation import block_explanation
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session

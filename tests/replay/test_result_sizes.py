@@ -6,7 +6,7 @@ from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
-from inspector.replay.explain.parts import block_explanation, prompt_explanation
+from inspector.replay.explain.explanation import block_explanation, prompt_explanation
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.projection_terms import ASSUMED_RUNS

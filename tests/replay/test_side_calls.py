@@ -10,9 +10,8 @@ from inspector.replay.analysis.costs import made_before, side_spending
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS, cost_sheet
-from inspector.replay.explain.spending import spending_of
-from inspector.replay.explain.totals import side_explanation
+from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS, cost_sheet, spending_of
+from inspector.replay.explain.explanation import side_explanation
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import ON_SCREEN

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.replay.explain.spending import largest_part, spending_of
-from inspector.replay.explain.totals import cost_part_explanations
+from inspector.replay.explain.cost_sheet import largest_part, spending_of
+from inspector.replay.explain.explanation import cost_part_explanations
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

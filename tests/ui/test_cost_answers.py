@@ -10,7 +10,7 @@ from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import Replay
-from inspector.replay.explain.spending import spending_of
+from inspector.replay.explain.cost_sheet import spending_of
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.report.export import part_of

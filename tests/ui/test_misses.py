@@ -12,7 +12,7 @@ from inspector import open_session, replay_session
 from inspector.replay.analysis.alternatives import model_switch
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.spending import LargestPart, largest_part
+from inspector.replay.explain.cost_sheet import LargestPart, largest_part
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from inspector.replay.explain.spending import resent_tokens
+from inspector.replay.explain.cost_sheet import resent_tokens
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

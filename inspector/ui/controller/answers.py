@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.explain.spending import Spending
+    from inspector.replay.explain.cost_sheet import Spending
     from inspector.report.cache_settings import CacheSetting
     from inspector.report.hook_trims import SessionTrims, StoreStamp
     from inspector.session.model import Session
@@ -204,7 +204,7 @@ class SpendingAnswers:
 
     def _add_up(self, outcome: Outcome) -> None:
         def work(post: Post[Spending], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
-            from inspector.replay.explain.spending import spending_of
+            from inspector.replay.explain.cost_sheet import spending_of
 
             post(spending_of(outcome.baseline))
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.costs import cost_with_side_requests
 from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
-from inspector.replay.explain.totals import COST_PARTS
+from inspector.replay.explain.explanation import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.catalogue import CostParts, OutcomeFacts, PlanFacts, Saving, TierFacts, parts_of, totals_shown

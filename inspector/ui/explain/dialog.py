@@ -18,15 +18,16 @@ from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.replay import replay
-from inspector.replay.explain.parts import (
+from inspector.replay.explain.cost_sheet import outcome_explanations
+from inspector.replay.explain.explanation import (
     block_explanation,
     breakdown_explanation,
     counted_explanation,
+    overhead_explanation,
     prompt_explanation,
+    replay_explanations,
     resent_explanation,
 )
-from inspector.replay.explain.plan import outcome_explanations
-from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.report.monthly_saving import explained_value
 from inspector.report.numbers import ON_SCREEN

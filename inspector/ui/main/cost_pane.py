@@ -166,7 +166,7 @@ class CostPane(FailSafePane, can_focus=True):
 
         def work(post: Post[dict[int, ResentBlock]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.replay.analysis.breakdown import Breakdown
-            from inspector.replay.explain.spending import MOST_RESENT
+            from inspector.replay.explain.cost_sheet import MOST_RESENT
 
             post(Breakdown(baseline, replay).heaviest(MOST_RESENT))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.explain.spending import LargestPart, Spending
+    from inspector.replay.explain.cost_sheet import LargestPart, Spending
     from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.timeline.rows import Rows
 

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from inspector.replay.analysis.alternatives import model_switch
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.spending import largest_part, resent_tokens, spending_of
+from inspector.replay.explain.cost_sheet import largest_part, resent_tokens, spending_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.subagent_words import subagents_text
 from inspector.safe_text import one_line
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.analysis.alternatives import ModelSwitch
-    from inspector.replay.explain.spending import Spending
+    from inspector.replay.explain.cost_sheet import Spending
     from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
