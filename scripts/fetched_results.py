@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from inspector.replay.analysis.plan_cuts import CallsByThread
+from inspector.replay.analysis.recoveries import CallsByThread
 from inspector.replay.analysis.reuse import NeedKind, files_written, find_reuse
 from inspector.replay.engine.simulation import recorded_clearing
 from inspector.session.model import BlockKind, ContextCause

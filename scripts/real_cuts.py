@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.replay.analysis.refetches import LARGE_CHARACTERS
+from inspector.replay.analysis.recoveries import LARGE_CHARACTERS
 from inspector.session.discovery import found_in
 from inspector.session.open import open_session
 from inspector.strategies.history.history import NEVER

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.envelope import BEYOND, EvidenceLevel
+from inspector.replay.analysis.recoveries import BEYOND, EvidenceLevel
 from inspector.replay.quantity import DOLLAR_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, rounded

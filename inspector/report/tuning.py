@@ -12,10 +12,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.envelope import BEYOND, TOO_MANY_REFETCHES
 from inspector.replay.analysis.forecast import widened
-from inspector.replay.analysis.recoveries import recoveries_to_break_even
-from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
+from inspector.replay.analysis.recoveries import (
+    BEYOND,
+    CALLS_PER_REFETCH,
+    TOO_MANY_REFETCHES,
+    Rate,
+    recoveries_to_break_even,
+)
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Known, Unit, about, figure
 from inspector.replay.subagents import StartedTotals

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.replay.analysis.envelope import BEYOND
+from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import legend
 from inspector.report.compaction_page import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inspector.replay.analysis.envelope import TRIED, Envelope, EvidenceLevel, envelope
+from inspector.replay.analysis.recoveries import TRIED, Envelope, EvidenceLevel, envelope
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText

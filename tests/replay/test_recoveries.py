@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.envelope import TRIED
 from inspector.replay.analysis.plan_outcome import savings_of
-from inspector.replay.analysis.recoveries import Recoveries, recoveries
-from inspector.replay.analysis.refetches import NO_REFETCHES
+from inspector.replay.analysis.recoveries import NO_REFETCHES, TRIED, Recoveries, recoveries
 from inspector.replay.analysis.reuse import NeedKind, find_reuse
 from inspector.replay.engine.replay import Replay, replay
 from inspector.session.model import BlockKind, Role, Session

@@ -9,7 +9,7 @@ from statistics import median
 import pytest
 from msgspec import structs
 
-from inspector.replay.analysis.refetches import (
+from inspector.replay.analysis.recoveries import (
     CALLS_PER_REFETCH,
     COMMANDS,
     LARGE_READS,

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.envelope import TRIED, Envelope, EvidenceLevel
-from inspector.replay.analysis.refetches import NO_REFETCHES, Rate, Refetches
+from inspector.replay.analysis.recoveries import NO_REFETCHES, TRIED, Envelope, EvidenceLevel, Rate, Refetches
 from inspector.replay.analysis.sweep import (
     coarse_first,
     counts_along,

@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 
 from inspector.replay.analysis.comparison import ComparedPlan
-from inspector.replay.analysis.envelope import Envelope, EvidenceLevel
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
-from inspector.replay.analysis.recoveries import Recoveries
-from inspector.replay.analysis.refetches import Rate, Refetches
+from inspector.replay.analysis.recoveries import Envelope, EvidenceLevel, Rate, Recoveries, Refetches
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.export import AgentSupport

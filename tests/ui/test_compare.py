@@ -11,8 +11,8 @@ import pytest
 from inspector.cli import main
 from inspector.replay.analysis import comparison
 from inspector.replay.analysis.comparison import plans_to_compare
-from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.analysis.hazards import HazardKind
+from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.engine.replay import replay
 from inspector.report.numbers import MINUS
 from inspector.safe_text import cut_middle

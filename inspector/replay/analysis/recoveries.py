@@ -9,25 +9,48 @@ range, [saved - upper end, saved - lower end], and plans are ranked by the lower
 
 A repeated read or command does not count as a need if its earlier result was still in the recorded prompt: it happened
 with the result available, and would happen under the plan too. It counts as a repeat.
+
+Expected re-fetches of a plan, from the rates at which agents fetched cut results again.
+
+The rates were measured on 311 recorded cuts in 216 public sessions (docs/development/recorded-cuts.md): the share of
+cut results that the agent fetched again within 30 calls, less the share for results of the same kind and age still in
+the prompt. Intervals are 95 %, by resampling sessions.
+
+A recovered result ages and is cut again, so a rate r stands for r + r² + … = r / (1 - r) re-fetches.
+
+Distance of a plan from settings that have been tried in public.
+
+Public experiments and shipped defaults cover a part of all settings:
+
+- results older than ten turns masked: 2,496 pairs on SWE-bench Verified (arXiv 2508.21433);
+- the newest 40,000 tokens of results kept (Claude Code, OpenCode);
+- large results cut on arrival to no less than 30,000 characters or 10,000 tokens (Claude Code, Codex).
+
+After 311 recorded cuts, one in three file reads cut within five calls was fetched again, one in eighteen after twenty;
+commands and searches were not (`refetches`). A plan inside this envelope can be recommended, others are untested.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
-from math import ceil
+from math import ceil, isnan
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.envelope import TRIED, Envelope, envelope
 from inspector.replay.analysis.hazards import drops_text
-from inspector.replay.analysis.plan_cuts import PlanCuts
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
-from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
 from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.simulation import recorded_clearing
+from inspector.replay.pricing.rates import RateColumn
+from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Slice
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,10 +58,412 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.plan_outcome import Savings
-    from inspector.replay.analysis.refetches import Rate
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
+
+
+CHANGES: Final = (ToolKind.EDIT, ToolKind.WRITE)
+
+
+class CallsByThread(NamedTuple):
+    """Calls in the order of their thread, so that ages and durations count calls of one conversation.
+
+    Attributes:
+        order: Calls sorted by thread, then by index, int64.
+        position: Per call, its place in `order`, int64.
+        end: Per call, the place in `order` after the last call of its thread, int64.
+        keys: Thread and call of each entry of `order` as one sortable integer, int64.
+    """
+
+    order: NDArray[np.int64]
+    position: NDArray[np.int64]
+    end: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, threads: NDArray[np.int32]) -> CallsByThread:
+        """Sort the calls by thread."""
+        order = np.argsort(threads, kind="stable").astype(np.int64)
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
+        end = np.searchsorted(threads[order], threads, side="right").astype(np.int64)
+        return cls(order, position, end, _thread_keys(threads[order], order))
+
+    def next_of(self, thread: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the first call of each thread from a call on, -1 if there is none."""
+        key = _thread_keys(thread, call.astype(np.int64))
+        place = np.searchsorted(self.keys, key)
+        found = np.append(self.keys, -1)[place]
+        is_there = (place < len(self.keys)) & (found >> 32 == thread)
+        return np.where(is_there, np.append(self.order, -1)[place], -1).astype(np.int32)
+
+
+def _thread_keys(thread: NDArray[np.int32], call: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (thread.astype(np.int64) << 32) + call
+
+
+class PlanCuts(NamedTuple):
+    """Cuts of tool results, tool calls and thinking blocks under a plan, by block, then call.
+
+    A block that is cut in several steps has a row for each. Rows that leave a block as long as before, or restore text,
+    are not cuts. Rows that no prompt includes are not cuts either.
+
+    Attributes:
+        block: Block index, int32.
+        call: First call that sends it with the cut, the number of calls for the next one, int32.
+        age: Calls of its thread since it was first sent; 0 if no prompt ever had it whole, int64.
+        share: Share of its tokens that the cut takes, 0 to 1, float64.
+        kept_characters: Characters that stay, int64.
+        newer_tokens: Tokens of tool results after it in that prompt, int64.
+        is_result: Tool result, otherwise a call or thinking of the agent, bool.
+        is_read: Result of a file read with a known path, bool.
+        is_superseded: Such a read whose file was read again or changed before the cut, bool.
+    """
+
+    block: NDArray[np.int32]
+    call: NDArray[np.int32]
+    age: NDArray[np.int64]
+    share: NDArray[np.float64]
+    kept_characters: NDArray[np.int64]
+    newer_tokens: NDArray[np.int64]
+    is_result: NDArray[np.bool_]
+    is_read: NDArray[np.bool_]
+    is_superseded: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, replay: Replay) -> PlanCuts:
+        """Find the cuts of a replay's plan."""
+        history, edits = replay.history, replay.edits
+        kinds = (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
+        before = np.minimum(edits.previous_tokens, replay.table.tokens[edits.block])
+        rows = np.flatnonzero(
+            edits.by_plan & ((edits.tokens < before) | (edits.removals > 0)) & np.isin(history.kind[edits.block], kinds)
+        )
+        threads = CallsByThread.of(history.call_thread)
+        block = edits.block[rows]
+        call = threads.next_of(history.message_thread[history.message[block]], edits.call[rows])
+        is_sent = call >= 0
+        rows, block, call = rows[is_sent], block[is_sent], call[is_sent]
+        tokens = np.maximum(replay.table.tokens[block], 1)
+        is_result = history.kind[block] == BlockKind.TOOL_RESULT
+        is_read, is_superseded = _reads(history, block, call)
+        return cls(
+            block=block,
+            call=call,
+            age=np.maximum(threads.position[call] - threads.position[history.enters[block]], 0),
+            share=np.clip((before[rows] - edits.tokens[rows]) / tokens, 0.0, 1.0),
+            kept_characters=np.rint(history.characters[block] * np.minimum(edits.tokens[rows] / tokens, 1.0)).astype(
+                np.int64
+            ),
+            newer_tokens=_newer_tokens(replay, block, call),
+            is_result=is_result,
+            is_read=is_read & is_result,
+            is_superseded=is_superseded,
+        )
+
+
+def _newer_tokens(replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the tokens of tool results after a block in the prompt of a call."""
+    history = replay.history
+    tokens = np.where(history.kind == BlockKind.TOOL_RESULT, replay.table.tokens, 0)
+    # Blocks of a thread are in sent order, so a running sum over them gives those between two of them.
+    order = np.argsort(history.message_thread[history.message], kind="stable")
+    running = np.empty(len(order), dtype=np.int64)
+    running[order] = np.cumsum(tokens[order])
+    last = history.message_first_block[history.call_last_message[call] + 1] - 1
+    newer: NDArray[np.int64] = np.maximum(running[last] - running[block], 0)
+    return newer
+
+
+def _reads(
+    history: History, block: NDArray[np.int32], call: NDArray[np.int32]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which blocks are results of reads of a known file, and which of them are superseded at a call."""
+    blocks, session = history.session.blocks, history.session
+    uses = tool_kind_mask(history.tool_names, (ToolKind.READ, *CHANGES))
+    reads = tool_kind_mask(history.tool_names, (ToolKind.READ,))
+    results = history.results_of(uses)
+    results = results[history.call_block[results] >= 0]
+    paths = path_of.each(session, [blocks[each] for each in history.call_block[results].tolist()])
+    used_at: dict[str, list[int]] = defaultdict(list)
+    path_of_result: dict[int, str] = {}
+    for result, path in zip(results.tolist(), paths, strict=True):
+        if path:
+            used_at[path].append(int(history.enters[result]))
+            path_of_result[result] = path
+    for times in used_at.values():
+        times.sort()
+    is_read, is_superseded = np.zeros(len(block), dtype=np.bool_), np.zeros(len(block), dtype=np.bool_)
+    for row, (result, cut_at) in enumerate(zip(block.tolist(), call.tolist(), strict=True)):
+        if result not in path_of_result or not reads[history.tool[result]]:
+            continue
+        is_read[row] = True
+        times = used_at[path_of_result[result]]
+        later = bisect_right(times, int(history.enters[result]))
+        is_superseded[row] = later < len(times) and times[later] <= cut_at
+    return is_read, is_superseded
+
+
+READ_CALLS: Final = 20
+"""Calls for which a file read stays, unless its file is read again or changed before."""
+
+RESULT_CALLS: Final = 5
+"""Calls for which other results, tool calls and reasoning stay."""
+
+TURNS: Final = 10
+"""Turns that stay in the paired experiments."""
+
+NEWEST_TOKENS: Final = 40_000
+"""Tokens of the newest results that Claude Code and OpenCode keep."""
+
+INSERTION_CHARACTERS: Final = 30_000
+"""Smallest shipped limit for results cut on arrival (Claude Code, Bash)."""
+
+MOST_PER_100_CALLS: Final = 5.0
+"""Maximum expected re-fetches in 100 calls of a plan that can be recommended."""
+
+BEYOND: Final = "beyond what has been tried"
+"""Label of plans outside the envelope."""
+
+TOO_MANY_REFETCHES: Final = f"more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls"
+"""Reason for not recommending a plan."""
+
+
+class EvidenceLevel(StrEnum):
+    """Public evidence for a plan's settings on a session."""
+
+    TRIED = "tried"
+    BEYOND = "beyond"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Verdict on a plan.
+
+    Attributes:
+        evidence: Whether settings like these have been tried in public.
+        reason: The setting that has not been tried, and the nearest one that has; empty for a tried plan.
+        never_whole: Number of tool results that are never sent whole and keep less than any shipped limit.
+    """
+
+    evidence: EvidenceLevel
+    reason: str = ""
+    never_whole: int = 0
+
+    @property
+    def is_tried(self) -> bool:
+        return self.evidence is EvidenceLevel.TRIED
+
+
+TRIED: Final = Envelope(EvidenceLevel.TRIED)
+"""Verdict on a plan that stays inside."""
+
+
+def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
+    """Compare a plan's cuts on a session with what has been tried in public.
+
+    Args:
+        replay: The session under the plan.
+        cuts: Its cuts, if already found.
+    """
+    found = PlanCuts.of(replay) if cuts is None else cuts
+    if not len(found.block):
+        return TRIED
+    on_arrival = found.is_result & (found.age == 0)
+    too_little = on_arrival & (found.kept_characters < INSERTION_CHARACTERS)
+    never_whole = len(np.unique(found.block[too_little]))
+    if never_whole:
+        results = len(np.unique(found.block[found.is_result]))
+        reason = f"{never_whole} of {results} results are never sent whole; tried: 30,000 characters on arrival"
+        return Envelope(EvidenceLevel.BEYOND, reason, never_whole)
+    later = ~on_arrival
+    age = found.age[later]
+    if not len(age) or int(age.min()) >= TURNS or int(found.newer_tokens[later].min()) >= NEWEST_TOKENS:
+        return TRIED
+    young_reads = later & found.is_read & ~found.is_superseded & (found.age < READ_CALLS)
+    young_results = later & found.is_result & ~found.is_read & (found.age < RESULT_CALLS)
+    young_own = later & ~found.is_result & (found.age < RESULT_CALLS)
+    for young, name, limit in (
+        (young_own, "tool calls and reasoning", RESULT_CALLS),
+        (young_reads, "file reads", READ_CALLS),
+        (young_results, "results", RESULT_CALLS),
+    ):
+        if young.any():
+            youngest = int(found.age[young].min())
+            calls = f"{youngest} call{'' if youngest == 1 else 's'}"
+            return Envelope(
+                EvidenceLevel.BEYOND,
+                f"cuts {name} after {calls}; tried: {limit} calls, 10 turns, or the newest 40,000 tokens",
+            )
+    return TRIED
+
+
+class Rate(NamedTuple):
+    """Share of cut results that are fetched again because of the cut: estimate and 95 % interval."""
+
+    rate: float
+    low: float
+    high: float
+
+
+class MeasuredRate(NamedTuple):
+    """A rate measured on recorded cuts, as `scripts/real_cuts.py` measures them.
+
+    Attributes:
+        rate: The rate.
+        cuts: Number of cut results; None if not reported.
+        date: Date of the measurement.
+        source: Recorded sessions.
+    """
+
+    rate: Rate
+    cuts: int | None
+    date: str = "2026-11-28"
+    source: str = "311 cuts in 216 public sessions of Claude Code, Codex, pi, Copilot and OpenCode"
+
+
+READS: Final = (
+    (3, MeasuredRate(Rate(0.359, 0.217, 0.488), 114)),
+    (5, MeasuredRate(Rate(0.334, 0.211, 0.462), 173)),
+    (20, MeasuredRate(Rate(0.151, 0.086, 0.224), 348)),
+)
+"""Rates of file reads by the maximum age in calls at the cut. The second sample includes the first."""
+
+OLD_READS: Final = MeasuredRate(Rate(0.057, 0.031, 0.084), 1_664)
+"""Rate of file reads cut at a higher age."""
+
+LARGE_READS: Final = MeasuredRate(Rate(0.160, 0.098, 0.225), None)
+"""File reads of more than `LARGE_CHARACTERS`, at any age: measured by tokens, on results of all kinds."""
+
+LARGE_CHARACTERS: Final = 16_000
+
+COMMANDS: Final = MeasuredRate(Rate(0.0, 0.0, 0.016), 586)
+"""Commands, -0.3 % (-1.9 to 1.6 %), and searches, 0 % of 131."""
+
+OTHER: Final = MeasuredRate(Rate(0.058, 0.015, 0.094), 353)
+"""Results of other tools, as for cleared results of all kinds."""
+
+CALLS_PER_REFETCH: Final = 247 / 341
+"""Extra calls per re-fetched result: several results share a call."""
+
+WITHIN: Final = 5
+"""Calls between a cut and its priced re-fetch: half of them come within five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refetches:
+    """Expected re-fetches of a plan on a session. All figures are projections.
+
+    Attributes:
+        count: Expected re-fetched results: estimate and 95 % interval.
+        per_100_calls: The same for extra calls, in 100 calls of the session.
+        cost: Their cost in dollars; None without a price.
+        is_measured: False if the plan cuts no tool result, so that no rate applies.
+        cost_at: Dollars expected at each call that has any; empty without a price.
+    """
+
+    count: Rate
+    per_100_calls: Rate
+    cost: Rate | None
+    is_measured: bool
+    cost_at: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def is_few(self) -> bool:
+        """True if they are few enough for a recommendation."""
+        return self.per_100_calls.rate <= MOST_PER_100_CALLS
+
+    def net_range(self, saved: float | None) -> tuple[float, float] | None:
+        """Return a saving in dollars after re-fetches, at worst and at best; None without a price."""
+        if saved is None or self.cost is None:
+            return None
+        return float(saved) - self.cost.high, float(saved) - self.cost.low
+
+
+NO_REFETCHES: Final = Refetches(Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), is_measured=False)
+"""Result for a plan that cuts nothing."""
+
+
+def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetches:
+    """Sum the rates of all results that a plan cuts, and price the re-fetches.
+
+    Args:
+        replay: The session under the plan.
+        cuts: Its cuts, if already found.
+    """
+    found = PlanCuts.of(replay) if cuts is None else cuts
+    calls = replay.history.call_count
+    # A cut that only the next call would show saves nothing so far, and costs nothing.
+    results = found.is_result & (found.call < calls)
+    if not results.any():
+        return NO_REFETCHES
+    rates = _rates(replay, found)[:, results] * found.share[results]
+    rates = rates / (1 - rates)
+    count = Rate(*rates.sum(axis=1).tolist())
+    per_100 = Rate(*(100 * CALLS_PER_REFETCH * each / calls for each in count))
+    at, each_usd = _costs(replay, found.block[results], found.call[results], found.age[results])
+    usd = (rates * each_usd).sum(axis=1)
+    if isnan(float(usd[0])):
+        return Refetches(count, per_100, None, is_measured=True)
+    by_call = np.bincount(at, rates[0] * each_usd).tolist()
+    cost_at = {call: cost for call, cost in enumerate(by_call) if cost}
+    return Refetches(count, per_100, Rate(*usd.tolist()), is_measured=True, cost_at=cost_at)
+
+
+def _rates(replay: Replay, cuts: PlanCuts) -> NDArray[np.float64]:
+    """Return the rate, its low and high end for every cut; shape (3, cuts)."""
+    history = replay.history
+    tool = history.tool[cuts.block]
+    quiet = tool_kind_mask(
+        history.tool_names, (ToolKind.SHELL, ToolKind.SEARCH, ToolKind.CONFIRMATION, ToolKind.LIGHT, *CHANGES)
+    )[tool]
+    measured = (*(each for _, each in READS), OLD_READS, COMMANDS, OTHER, LARGE_READS)
+    table = np.array([each.rate for each in measured])
+    group = np.searchsorted([age for age, _ in READS], cuts.age, side="right")
+    group = np.where(cuts.is_read, group, np.where(quiet, len(READS) + 1, len(READS) + 2))
+    rates = table[group].T
+    is_large = cuts.is_read & (history.characters[cuts.block] > LARGE_CHARACTERS)
+    return np.where(is_large, np.maximum(rates, table[-1][:, np.newaxis]), rates)
+
+
+def _costs(
+    replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32], age: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the call of each re-fetch, and its dollars.
+
+    Each costs its share of one more call, a cache write of its text, and cache reads until it is as old as the result
+    was at the cut.
+    """
+    count = replay.history.call_count
+    ledger, rates, ratio = replay.ledger, replay.inputs.rates, replay.inputs.sizes.ratio[:count]
+    read, other = rates.read_and_other(ledger)
+    rate = rates.of_prompts(ledger.prompt_tokens)
+    is_cached = (ledger.cache_read + ledger.cache_write) > 0
+    again = ledger.prompt_tokens * np.where(is_cached, read, other)
+    extra_call = again + usual_output(replay) * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
+    threads = CallsByThread.of(replay.history.call_thread[:count])
+    staying = (np.where(ledger.cache_read > 0, read, other) * ratio)[threads.order]
+    stay = np.concatenate(([0.0], np.cumsum(staying)))
+    end = threads.end[call]
+    place = np.minimum(threads.position[call] + WITHIN, end - 1)
+    at = threads.order[place]
+    until = np.minimum(place + np.maximum(age, 1), end)
+    tokens = replay.table.tokens[block]
+    costs: NDArray[np.float64] = CALLS_PER_REFETCH * extra_call[at] + tokens * (
+        ratio[at] * other[at] + stay[until] - stay[place + 1]
+    )
+    return at, costs
+
+
+def usual_output(replay: Replay) -> float:
+    """Return the median tokens of the session's responses that call a tool; 0.0 if there are none."""
+    history = replay.history
+    asking = np.zeros(len(history.session.messages), dtype=bool)
+    asking[history.message[history.kind == BlockKind.TOOL_CALL]] = True
+    responses = np.array([call.response for call in history.session.calls], dtype=np.int64)
+    outputs = replay.inputs.output[asking[responses]] if len(responses) else replay.inputs.output
+    return float(np.median(outputs)) if len(outputs) else 0.0
 
 
 class Need(NamedTuple):

@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.replay.analysis.envelope import TRIED, Envelope, envelope
 from inspector.replay.analysis.hazards import drops_text
-from inspector.replay.analysis.plan_cuts import PlanCuts
-from inspector.replay.analysis.refetches import NO_REFETCHES, Refetches, expected_refetches
+from inspector.replay.analysis.recoveries import (
+    NO_REFETCHES,
+    TRIED,
+    Envelope,
+    PlanCuts,
+    Refetches,
+    envelope,
+    expected_refetches,
+)
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.session.model import BlockKind

@@ -27,7 +27,7 @@ from inspector.replay.analysis.alternatives import (
 from inspector.replay.analysis.cache_misses import HOUR
 from inspector.replay.analysis.compaction_forecast import MANUAL, first_call_after
 from inspector.replay.analysis.compactions import compaction_aftermaths
-from inspector.replay.analysis.refetches import usual_output
+from inspector.replay.analysis.recoveries import usual_output
 from inspector.replay.pricing.rates import RateColumn
 
 if TYPE_CHECKING:

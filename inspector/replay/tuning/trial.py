@@ -12,8 +12,7 @@ import numpy as np
 
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import drops_text, orphaned_pairs
-from inspector.replay.analysis.recoveries import recoveries
-from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
+from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, Rate, recoveries
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
 from inspector.strategies.core.parameters import ParameterError

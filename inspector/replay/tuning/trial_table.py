@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.envelope import MOST_PER_100_CALLS
 from inspector.replay.analysis.plan_outcome import NOTHING
-from inspector.replay.analysis.refetches import CALLS_PER_REFETCH, Rate
+from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, MOST_PER_100_CALLS, Rate
 from inspector.replay.tuning.trial import Flaw, Trial
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.replay.analysis.envelope import BEYOND
+from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
 from inspector.report.cache_text import when_text

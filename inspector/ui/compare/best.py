@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.envelope import BEYOND, TOO_MANY_REFETCHES
 from inspector.replay.analysis.hazards import HazardKind
+from inspector.replay.analysis.recoveries import BEYOND, TOO_MANY_REFETCHES
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
 from inspector.replay.tuning.trial_table import pareto_front

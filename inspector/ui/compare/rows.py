@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.envelope import BEYOND
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import net_share
+from inspector.replay.analysis.recoveries import BEYOND, net_share
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts
 from inspector.report.numbers import ON_SCREEN, UNKNOWN

@@ -16,8 +16,7 @@ from textual.widget import Widget
 
 from inspector.replay.analysis.best_plan import place_in_order
 from inspector.replay.analysis.comparison import compared, plans_to_compare
-from inspector.replay.analysis.envelope import BEYOND
-from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.recoveries import BEYOND, recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.report.export import answer_for, describe_applied_plan
