@@ -1,7 +1,7 @@
 """Sizes of single results by the provider's own count, and explanations of parts."""
 
+from inspector.replay.analysis.breakdown import results_by_difference
 from inspector.replay.analysis.plan_outcome import plan_outcome
-from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay

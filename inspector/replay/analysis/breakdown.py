@@ -10,6 +10,13 @@ Each token of a prompt is charged at its own rate: before the end of the cached 
 for writes or uncached input. A result of 4,000 tokens that stays for 118 calls is thus written once, read many times,
 and written again at every break before it. The dollars of blocks and of text outside blocks (system prompt, tool
 definitions) add up to the prompts' dollars.
+
+Sizes of single tool results by the provider's count: the difference of two reported prompts.
+
+If a prompt grew by a response and one result, it contains the previous prompt, the response with its reported length,
+and the result: the remainder is the result with its envelope. Calls are skipped if the file does not record other
+changes (`Calibration.shifts`), if the response length is a placeholder, or if the treatment of its reasoning is
+unknown.
 """
 
 from __future__ import annotations
@@ -34,17 +41,20 @@ from inspector.replay.analysis.context_breakdown import (
 )
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.prompt_edits import prefix_sums
+from inspector.replay.engine.recorded_calls import deduplicated_prompts
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
+from inspector.tokens.calibration import ResponseModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.context_breakdown import ContextBlocks
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.prompt_layout import ContextLayout
     from inspector.replay.engine.replay import ContextState, Replay
 
@@ -481,3 +491,57 @@ def _last_sent(planned: Replay) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     touched = np.unique(edits.block[acting & (history.kind[edits.block] == BlockKind.TOOL_RESULT)])
     last = np.searchsorted(edits.block, touched, side="right") - 1
     return touched, edits.tokens[last]
+
+
+def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
+    """Return tokens of every tool result that was the only addition of its call, by block index."""
+    history, session = inputs.history, inputs.history.session
+    count = history.call_count
+    if not count:
+        return {}
+    previous = inputs.layout.previous_call[:-1]
+    shifted = {shift.call for shift in inputs.scale.calibration.shifts}
+    entered = history.enters.astype(np.int64)
+    sent = np.flatnonzero((history.kind != BlockKind.OTHER) & (entered >= 0) & (entered < count))
+    responses = np.array([call.response for call in session.calls], dtype=np.int64)
+    # Blocks that the call added besides the previous response.
+    given = sent[~np.isin(history.message[sent], responses)]
+    calls, first, blocks = np.unique(entered[given], return_index=True, return_counts=True)
+    measured = deduplicated_prompts(history)
+    found: dict[int, int] = {}
+    for call, block in zip(calls[blocks == 1].tolist(), given[first[blocks == 1]].tolist(), strict=True):
+        before = int(previous[call])
+        if before < 0 or call in shifted or history.kind[block] != BlockKind.TOOL_RESULT:
+            continue
+        now, then = session.calls[call].usage, session.calls[before].usage
+        if (
+            now is None
+            or then is None
+            or then.output_is_placeholder
+            or session.calls[call].model != (session.calls[before].model)
+        ):
+            continue
+        held = _held(inputs, before)
+        if held is None or inputs.recorded_removed[call] != inputs.recorded_removed[before]:
+            continue
+        tokens = int(measured[call] - measured[before]) - held
+        if tokens > 0:
+            found[block] = tokens
+    return found
+
+
+def _held(inputs: ReplayInputs, call: int) -> int | None:
+    """Return the response tokens included in the next prompt; None if the treatment of reasoning is unknown."""
+    session = inputs.history.session
+    made = session.calls[call]
+    if made.usage is None:
+        return None
+    blocks = session.messages[made.response].blocks
+    if not made.usage.reasoning and not any(block.kind is BlockKind.THINKING for block in blocks):
+        return made.usage.output
+    reading = inputs.scale.calibration.readings.get(made.model, ResponseModel.SIGNATURES)
+    if reading in (ResponseModel.KEPT, ResponseModel.SINCE_USER, ResponseModel.LAST):
+        return made.usage.output
+    if reading is ResponseModel.DROPPED and made.usage.reasoning:
+        return made.usage.output - made.usage.reasoning
+    return None

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from inspector.replay.analysis.breakdown import resend_cost
+from inspector.replay.analysis.breakdown import resend_cost, results_by_difference
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts, first_call_after
 from inspector.replay.analysis.context_breakdown import (
     AROUND_TEXTS,
@@ -48,7 +48,6 @@ from inspector.replay.analysis.context_breakdown import (
     context_breakdown,
 )
 from inspector.replay.analysis.forecast import NINE_OF_TEN, read_spread
-from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts
 from inspector.replay.engine.replay import replay

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.breakdown import Breakdown, results_by_difference
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.compactions import compaction_totals
 from inspector.replay.analysis.costs import model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session
 from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.recoveries import recoveries
-from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.explain.explanation import (
     Explanation,
     Input,

@@ -11,12 +11,11 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.breakdown import Breakdown, results_by_difference
 from inspector.replay.analysis.compactions import calls_around
 from inspector.replay.analysis.forecast import CacheSpread, project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
-from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import outcome_explanations
 from inspector.replay.explain.explanation import (
