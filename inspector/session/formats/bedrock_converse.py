@@ -1,8 +1,13 @@
-"""Convert Amazon Bedrock Converse requests and responses to the Anthropic Messages format.
+"""Convert Amazon Bedrock requests and responses: Converse to the Anthropic Messages format, frames to server-sent events.
 
-Based on the service description in boto/botocore (`data/bedrock-runtime/2023-09-30/service-2.json`). A content part has
-one field, which names its type. A `cachePoint` is a separate part that caches the prompt prefix before it; here it
-becomes a field of the preceding part. `inputTokens` excludes tokens read from a cache.
+Converse is based on the service description in boto/botocore (`data/bedrock-runtime/2023-09-30/service-2.json`). A
+content part has one field, which names its type. A `cachePoint` is a separate part that caches the prompt prefix before
+it; here it becomes a field of the preceding part. `inputTokens` excludes tokens read from a cache.
+
+Frames (`application/vnd.amazon.eventstream`) are checked against boto/botocore `eventstream.py` (layout: total length,
+headers length, checksum of both, headers, payload, checksum of the frame) and anthropics/anthropic-sdk-python
+`lib/bedrock/_stream_decoder.py` (the payload of a `chunk` is a base64-encoded Messages API event; other message types
+are exceptions). For the Converse API the payload is the event itself and a header names its type.
 """
 
 from __future__ import annotations

@@ -2,6 +2,12 @@
 
 Most formats store the same content under other names: roles, tool calls, results. Their readers convert each record to
 chat messages in OpenAI or Anthropic form; the rest works as for a plain conversation.
+
+A request's cache breakpoints are Anthropic's `cache_control` and OpenAI's `prompt_cache_breakpoint`. One is set on a
+content part, a part of the system prompt, a tool, or the whole request, where it means the end of the prompt. Gateway
+clients also set it on a message or on a part of a tool result. In the Bedrock Converse API, tools are followed by a
+`cachePoint` instead. OpenAI sets breakpoints on content parts (GPT-5.6 and later); `prompt_cache_options` has their
+lifetime. Unless its mode is `explicit`, there is one more at the end of the prompt. A request writes the last four.
 """
 
 from __future__ import annotations

@@ -22,27 +22,25 @@ from inspector.session.blocks import MemoryTexts, TextBlock
 from inspector.session.builder import CallMatcher, SessionBuilder, Thread, ToolNames
 from inspector.session.errors import SessionError
 from inspector.session.format import Format
-from inspector.session.formats.cache_control import (
-    CACHE_OPTIONS,
-    PlacedBreakpoint,
-    breakpoints_of_definition,
-    breakpoints_of_message,
-    breakpoints_of_prompt,
-    lifetime_of,
-    with_options,
-)
 from inspector.session.formats.chat import (
+    CACHE_OPTIONS,
     COMPACTION,
     SYSTEM,
     TOOLS,
+    PlacedBreakpoint,
     blocks_of_definition,
     blocks_of_message,
+    breakpoints_of_definition,
+    breakpoints_of_message,
+    breakpoints_of_prompt,
     is_summary_part,
+    lifetime_of,
     miss_of,
     role_of,
     separate_requests,
     usage_of,
     with_lifetime,
+    with_options,
 )
 from inspector.session.formats.streamed_responses import REPLY, answer_of, stream_node
 from inspector.session.json import (

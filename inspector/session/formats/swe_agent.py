@@ -23,8 +23,7 @@ from inspector.session.billing_terms import SERVICE_TIER, first_tier, parse_bill
 from inspector.session.errors import SessionError
 from inspector.session.files import SEPARATOR, Locator
 from inspector.session.format import ContainedSession, Format
-from inspector.session.formats.cache_control import lifetime_of
-from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, usage_of
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, lifetime_of, usage_of
 from inspector.session.json import (
     amount,
     clean_string,

@@ -22,8 +22,8 @@ from inspector.session.blocks import CachedTexts
 from inspector.session.builder import SessionBuilder
 from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator
-from inspector.session.formats.cache_control import CACHE_CONTROL, lifetime_of
 from inspector.session.formats.chat import (
+    CACHE_CONTROL,
     DOCUMENT_PARTS,
     IMAGE_PARTS,
     SYSTEM,
@@ -32,6 +32,7 @@ from inspector.session.formats.chat import (
     TOOLS,
     blocks_of_definition,
     chat_blocks,
+    lifetime_of,
     role_of,
 )
 from inspector.session.formats.inspect_ai.samples import (

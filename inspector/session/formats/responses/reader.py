@@ -16,17 +16,20 @@ from msgspec import Struct, structs
 from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, parse_billing_terms
 from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import SessionBuilder, Thread, ToolNames
-from inspector.session.formats.cache_control import CACHE_OPTIONS, breakpoints_of_message, lifetime_of, with_options
 from inspector.session.formats.chat import (
+    CACHE_OPTIONS,
     ROLE_OF,
     SYSTEM,
     TOOLS,
     blocks_of_definition,
     blocks_of_message,
+    breakpoints_of_message,
+    lifetime_of,
     miss_of_diagnostics,
     result_block,
     usage_of,
     with_lifetime,
+    with_options,
 )
 from inspector.session.formats.responses import (
     BEGUN,
