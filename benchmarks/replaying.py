@@ -101,8 +101,8 @@ def _fastest(inputs: ReplayInputs, name: str, runs: int) -> float:
 
 def inputs_of_file(path: Path) -> ReplayInputs:
     """Read a session, count it, and compute the inputs of replays."""
-    from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.sessions import calibration_source_of
     from inspector.session.open import open_session
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter

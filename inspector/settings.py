@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.atomic_files import APPLICATION, write_atomic
-from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
+from inspector.replay.assumptions import ASSUMED_RUNS, RunsPerDay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from inspector.cli.output import CommandError, ExitCode
 from inspector.cli.reading import parse_billing_terms, pricing_of, read_text
-from inspector.replay.projection_terms import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS, RunsPerDay
+from inspector.replay.assumptions import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS, RunsPerDay
 from inspector.session.files import exists, expand_user
 
 if TYPE_CHECKING:

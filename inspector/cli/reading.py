@@ -78,8 +78,7 @@ def read_text(path: Path) -> str:
 
 def parse_billing_terms(options: Namespace) -> Assumptions:
     """Return the pricing and cache assumptions from the arguments of `inspector.cli.arguments`."""
-    from inspector.replay.assumptions import Assumptions
-    from inspector.replay.projection_terms import DAYS_PER_MONTH, NEXT_CALLS
+    from inspector.replay.assumptions import DAYS_PER_MONTH, NEXT_CALLS, Assumptions
 
     asked = vars(options)
     return Assumptions(

@@ -40,7 +40,7 @@ from inspector.cli.output import (
     text_of,
 )
 from inspector.cli.reading import is_list, newest, priced_inputs, read_session
-from inspector.replay.projection_terms import ASSUMED_RUNS
+from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
 from inspector.tokens.counter import shared_counter
@@ -48,7 +48,7 @@ from inspector.tokens.counter import shared_counter
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from inspector.replay.subagents import SubagentReader
+    from inspector.replay.sessions import SubagentReader
     from inspector.report.document import Report
     from inspector.report.options import ReportOptions
     from inspector.session.model import Session
@@ -128,7 +128,7 @@ def _text_on_session(options: Namespace) -> str:
     # Help does not need these slow imports.
     from inspector.fleet.result_cache import source_of, version_of
     from inspector.fleet.session_tasks import SessionTask
-    from inspector.replay.subagents import SubagentReader
+    from inspector.replay.sessions import SubagentReader
 
     results, wanted = kept_results(options), _report_options(options)
     task = SessionTask(options.path, session_terms(options))

@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    from inspector.replay.subagents import SubagentReader
+    from inspector.replay.sessions import SubagentReader
     from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
     from inspector.report.why import why_text

@@ -14,7 +14,7 @@ from inspector.fleet.result_cache import ResultCache, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
-from inspector.replay.subagents import SubagentReader
+from inspector.replay.sessions import SubagentReader
 from inspector.report.before_after import before_after_report
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.ledger_facts import utc_time

@@ -117,7 +117,7 @@ def source_of(session: Session, began: int, today: float, more: Iterable[Path] =
         today: Time of the prices of calls without one, seconds since the epoch.
         more: Other files and folders that the result depends on: those of subagents.
     """
-    from inspector.replay.calibration_source import calibration_files
+    from inspector.replay.sessions import calibration_files
 
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):

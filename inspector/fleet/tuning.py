@@ -25,7 +25,7 @@ from inspector.fleet.executors import (
 from inspector.fleet.result_cache import ResultCache, is_unchanged, number, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.figure import HowKnown
-from inspector.replay.subagents import StartedTotals, SubagentReader
+from inspector.replay.sessions import StartedTotals, SubagentReader
 from inspector.replay.tuning.choice import has_enough
 from inspector.replay.tuning.compaction_choice import (
     choose_threshold,

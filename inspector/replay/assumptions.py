@@ -2,20 +2,56 @@
 
 None of them is recorded. Assumptions other than the default are hypothetical, and their figures are marked as projected
 where they differ from the provider's report.
+
+Default and maximum periods of projections of savings and sessions.
+
+Imports no other module of the package, so that the command line's help is fast.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.projection_terms import DAYS_PER_MONTH, NEXT_CALLS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.replay.pricing.rates import Rates
+
+
+DAYS_PER_MONTH: Final = 30.0
+"""Days per month in projections."""
+
+MOST_DAYS: Final = 31
+
+
+class RunsPerDay(NamedTuple):
+    """Number of runs per day like a session, which no session records.
+
+    Attributes:
+        number: The number.
+        is_assumed: True if the user did not set it.
+    """
+
+    number: float
+    is_assumed: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Source of the number, in a word or two."""
+        return "assumed" if self.is_assumed else "as set"
+
+
+ASSUMED_RUNS: Final = RunsPerDay(1, is_assumed=True)
+"""Default: the recorded run, once a day. A session may take hours."""
+
+NEXT_CALLS: Final = 50
+"""Default number of next calls to project."""
+
+MOST_NEXT_CALLS: Final = 10_000
+"""Maximum number of next calls to project; later ones are unpredictable."""
 
 
 @dataclass(frozen=True, slots=True)

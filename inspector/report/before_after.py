@@ -28,7 +28,7 @@ from inspector.replay.quantity import (
     figure,
     quantities,
 )
-from inspector.replay.subagents import StartedTotals
+from inspector.replay.sessions import StartedTotals
 from inspector.report.catalogue import FigureSet  # noqa: TC001  needed at run time for the schema
 from inspector.report.difference_words import answer, headline
 from inspector.report.folder import UnreadSession, summed

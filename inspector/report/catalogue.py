@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from inspector.replay.analysis.alternatives import BreakpointPrice  # noqa: TC001  needed at run time for the schema
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts  # noqa: TC001  needed at run time for the schema
-from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
     Count,

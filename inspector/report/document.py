@@ -19,7 +19,7 @@ from inspector.replay.analysis.costs import (
     RecordedCost,  # noqa: TC001  needed at run time for the schema
 )
 from inspector.replay.quantity import Count, How, Unit, about, figure
-from inspector.replay.subagents import SubagentCosts  # noqa: TC001  needed at run time for the schema
+from inspector.replay.sessions import SubagentCosts  # noqa: TC001  needed at run time for the schema
 from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import CacheMissesFacts, HourFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, NeededLaterFacts, PlanFacts, Saving  # noqa: TC001  needed at run time for the schema

@@ -201,9 +201,9 @@ class SessionMemory:
         if not session.calls:
             raise MemoryQueryError(f"session {session.identifier} has no call yet")
         from inspector.replay.analysis.context_breakdown import NOT_RECORDED, context_at, repeats_in
-        from inspector.replay.calibration_source import calibration_source_of
         from inspector.replay.engine.inputs import ReplayInputs
         from inspector.replay.engine.replay import replay as replayed
+        from inspector.replay.sessions import calibration_source_of
         from inspector.strategies.history.history import History
         from inspector.strategies.plan import Plan
         from inspector.tokens.count_cache import CountCache

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.figure import Band
-from inspector.replay.projection_terms import RunsPerDay
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
+from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.subagents import SubagentCosts
+    from inspector.replay.sessions import SubagentCosts
     from inspector.report.as_model import AsModelFacts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.numbers import NumberFormat

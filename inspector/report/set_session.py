@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compactions import compaction_aftermaths, rereads_of_calls
 from inspector.replay.quantity import DOLLAR_DIGITS, Count, Unit, about, figure
-from inspector.replay.subagents import StartedTotals
+from inspector.replay.sessions import StartedTotals
 from inspector.report.build_report import to_report
 from inspector.report.catalogue import FigureSet
 from inspector.report.ledger_facts import utc_time
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.subagents import SubagentCosts
+    from inspector.replay.sessions import SubagentCosts
 
 SetName = Literal["before", "after"]
 

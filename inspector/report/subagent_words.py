@@ -14,7 +14,7 @@ from inspector.report.path_redaction import shown_name, shown_path
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.replay.subagents import StartedTotals, SubagentCost, SubagentCosts
+    from inspector.replay.sessions import StartedTotals, SubagentCost, SubagentCosts
     from inspector.report.numbers import NumberFormat
 
 NOT_INCLUDED = "not included above"

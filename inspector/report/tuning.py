@@ -22,7 +22,7 @@ from inspector.replay.analysis.recoveries import (
 )
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Known, Unit, about, figure
-from inspector.replay.subagents import StartedTotals
+from inspector.replay.sessions import StartedTotals
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
 from inspector.replay.tuning.search import UNTRIED, curves_through
 from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
-    from inspector.replay.projection_terms import RunsPerDay
-    from inspector.replay.subagents import SubagentCosts
+    from inspector.replay.assumptions import RunsPerDay
+    from inspector.replay.sessions import SubagentCosts
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController

@@ -8,13 +8,12 @@ import pytest
 
 from inspector.replay.analysis.alternatives import next_call_cost
 from inspector.replay.analysis.forecast import project_runs
-from inspector.replay.assumptions import Assumptions
+from inspector.replay.assumptions import Assumptions, RunsPerDay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import CLAUDE_USUAL, Pricing, context_window
 from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
-from inspector.replay.projection_terms import RunsPerDay
 from inspector.replay.sessions import replay_session
 from inspector.report.session_report import report_of
 from inspector.session.model import BlockKind, Role, Usage

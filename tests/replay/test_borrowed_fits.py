@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from inspector.replay import calibration_source
+from inspector.replay import sessions as calibration_source
 from inspector.replay.analysis.validation import violations_in_replay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.explain.explanation import scale_source

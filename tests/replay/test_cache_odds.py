@@ -14,6 +14,7 @@ from msgspec import structs
 
 from inspector.replay.analysis.forecast import CacheSpread, CostComparison, ReadSpread, project_runs, read_spread
 from inspector.replay.analysis.validation import learned_caches
+from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.cache.cache_models import CACHE_MODELS, CacheModel
 from inspector.replay.cache.cache_odds import (
     OTHERS,
@@ -32,7 +33,6 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Band
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.projection_terms import RunsPerDay
 from inspector.session.model import BlockKind, Call, Context, Message, Role, Session, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

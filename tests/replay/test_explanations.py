@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
+from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.replay import replay
@@ -17,7 +18,6 @@ from inspector.replay.explain.cost_sheet import outcome_explanations
 from inspector.replay.explain.explanation import Explanation, overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.projection_terms import RunsPerDay
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.forecast import CostComparison, RunProjection, project_next_calls, project_runs
+from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import RateRow, Rates
-from inspector.replay.projection_terms import RunsPerDay
 from tests.examples import examples
 
 FLAT = Rates("flat", "", (RateRow(0, 3.0, 0.3, 3.75, 6.0, 15.0),))

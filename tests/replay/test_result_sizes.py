@@ -2,14 +2,13 @@
 
 from inspector.replay.analysis.breakdown import results_by_difference
 from inspector.replay.analysis.plan_outcome import plan_outcome
-from inspector.replay.assumptions import Assumptions
+from inspector.replay.assumptions import ASSUMED_RUNS, Assumptions
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
 from inspector.replay.explain.explanation import block_explanation, prompt_explanation
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

@@ -8,12 +8,11 @@ from msgspec import structs
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis.costs import made_before, side_spending
 from inspector.replay.analysis.plan_outcome import plan_outcome
-from inspector.replay.assumptions import Assumptions
+from inspector.replay.assumptions import ASSUMED_RUNS, Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS, cost_sheet, spending_of
 from inspector.replay.explain.explanation import side_explanation
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.session_report import report_of
 from inspector.report.text import report_text

@@ -39,7 +39,7 @@ from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
-from inspector.replay.projection_terms import ASSUMED_RUNS
+from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.report.document import Report
 from inspector.report.json_document import schema_text
 from inspector.strategies.plan import Plan

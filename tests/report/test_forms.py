@@ -7,7 +7,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
-from inspector.replay.projection_terms import ASSUMED_RUNS
+from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.report.forms import FORMS, written
 from inspector.report.options import ReportOptions
 from inspector.report.session_report import report_of

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
-from inspector.replay.projection_terms import RunsPerDay
+from inspector.replay.assumptions import RunsPerDay
 from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import HEIGHT, WORDS_HEIGHT, report_charts

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.reuse import find_reuse
+from inspector.replay.assumptions import ASSUMED_RUNS, DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Band
-from inspector.replay.projection_terms import ASSUMED_RUNS, DAYS_PER_MONTH, RunsPerDay
 from inspector.report.build_report import plan_facts
 from inspector.report.monthly_saving import bands_of, between
 from inspector.report.numbers import IN_TEXT

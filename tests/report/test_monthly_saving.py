@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.replay.assumptions import ASSUMED_RUNS, RunsPerDay
 from inspector.replay.figure import Band
-from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.report.monthly_saving import (
     adding_up,
     between,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
+from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.figure import Band
-from inspector.replay.projection_terms import RunsPerDay
 from inspector.replay.sessions import replay_session
 from inspector.report.monthly_saving import at_best, monthly_saving
 from inspector.report.numbers import IN_TEXT

@@ -9,10 +9,9 @@ import pytest
 
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis.plan_outcome import plan_outcome
-from inspector.replay.assumptions import Assumptions
+from inspector.replay.assumptions import ASSUMED_RUNS, Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
-from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.session_report import report_of
 from inspector.report.session_summary import summary_of
 from inspector.session.follow import Follower

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
+from inspector.replay.assumptions import ASSUMED_RUNS, RunsPerDay
 from inspector.settings import Settings, load_settings
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

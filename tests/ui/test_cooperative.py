@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.replay.projection_terms import ASSUMED_RUNS
+from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

@@ -10,8 +10,8 @@ import pytest
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis import best_plan, comparison
 from inspector.replay.analysis.context_breakdown import AROUND_TEXTS, NOT_RECORDED
+from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS
-from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import MINUS
 from inspector.report.options import ReportOptions
 from inspector.report.session_report import report_of

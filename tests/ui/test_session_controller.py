@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.replay.analysis import cache_misses as cache_reads
+from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.replay.engine import ledger
 from inspector.replay.engine import replay as engine
-from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.session import jsonl_reader, reading_process
 from inspector.session.follow import Follower
 from inspector.session.open import open_session

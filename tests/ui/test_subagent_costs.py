@@ -8,7 +8,7 @@ import pytest
 
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.subagents import NOT_FOUND, SubagentCost, SubagentCosts, SubagentReader, UnreadSubagent
+from inspector.replay.sessions import NOT_FOUND, SubagentCost, SubagentCosts, SubagentReader, UnreadSubagent
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.summary import recorded_line
@@ -76,7 +76,7 @@ def test_a_reader_counts_calls_once_and_reads_only_changed_files_again(tmp_path:
         read.append(path.name)
         return open_session(path)
 
-    monkeypatch.setattr("inspector.replay.subagents.open_session", noted)
+    monkeypatch.setattr("inspector.replay.sessions.open_session", noted)
     found = reader.read(session, pricing)
     assert found is not None
     assert (len(found.sessions), found.calls, found.prompt_tokens) == (2, 3, 30_000)

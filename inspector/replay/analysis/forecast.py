@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.alternatives import SUMMARY_TOKENS, compacted_tokens, idle_rule, main_calls
+from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import CallRates, RateColumn
-from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -426,7 +426,7 @@ class ReplayInputs:
             precise: Count cut texts exactly, otherwise within a few tokens; reads every text that is cut.
             scale: Conversion to provider tokens; by default fitted to the session's reported usage.
             calibration_source: Session to borrow the calibration from if this one reports too little, without a scale;
-                see `inspector.replay.calibration_source`.
+                see `inspector.replay.sessions`.
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()

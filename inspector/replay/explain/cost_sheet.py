@@ -47,10 +47,9 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.analysis.reuse import ReuseEvidence
-    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.assumptions import Assumptions, RunsPerDay
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.figure import Band
-    from inspector.replay.projection_terms import RunsPerDay
 
 
 _COMPARED = "the session replayed with and without the plan"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.replay.subagents import NONE_STARTED, StartedTotals
+from inspector.replay.sessions import NONE_STARTED, StartedTotals
 from inspector.replay.tuning.choice import LEAST_SESSIONS, PlanChoice, choose
 from inspector.replay.tuning.search import COARSE, SAMPLED
 from inspector.session.related import parent_of

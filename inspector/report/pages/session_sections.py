@@ -50,7 +50,7 @@ from inspector.safe_text import safe_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.replay.subagents import SubagentCosts
+    from inspector.replay.sessions import SubagentCosts
     from inspector.report.catalogue import PlanFacts
     from inspector.report.document import BaselineCall, Ledger, Report, SavingPlanFacts
     from inspector.report.pages.model import Part

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.reuse import ReuseScan
-    from inspector.replay.assumptions import Assumptions
-    from inspector.replay.projection_terms import RunsPerDay
+    from inspector.replay.assumptions import Assumptions, RunsPerDay
     from inspector.session.follow import Follower, Update
     from inspector.session.model import Session
     from inspector.session.reading_process import ReadingProcess

@@ -199,9 +199,9 @@ def _start(
 ) -> tuple[ReplayInputs, Replay | None, Figure | None]:
     """Return the inputs, an earlier replay of them, and the cost at the recorded models if others price the calls."""
     from inspector.replay.assumptions import Assumptions
-    from inspector.replay.calibration_source import calibration_source_of
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import replay
+    from inspector.replay.sessions import calibration_source_of
     from inspector.strategies.plan import Plan
 
     wanted = terms or Assumptions()

@@ -10,7 +10,7 @@ from functools import partial
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.replay.projection_terms import RunsPerDay
+from inspector.replay.assumptions import RunsPerDay
 from inspector.session.files import is_live
 from inspector.ui.controller import jobs
 from inspector.ui.controller.answers import SpendingAnswers

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.subagents import SubagentCosts, SubagentReader
+    from inspector.replay.sessions import SubagentCosts, SubagentReader
     from inspector.session.follow import Follower
     from inspector.session.model import Session, SessionLink
     from inspector.tokens.counter import Counter
@@ -217,7 +217,7 @@ class SubagentAnswers:
             return
 
         def work(post: Post[_Found], is_cancelled: IsCancelled) -> None:
-            from inspector.replay.subagents import SubagentReader
+            from inspector.replay.sessions import SubagentReader
 
             reader = SubagentReader() if known is None else known
             yielding, inputs = YieldingTask(is_cancelled), of.inputs

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.figure import Band
     from inspector.replay.quantity import Quantity
-    from inspector.replay.subagents import SubagentCosts
+    from inspector.replay.sessions import SubagentCosts
     from inspector.report.hook_trims import SessionTrims
     from inspector.session.model import Compaction
     from inspector.ui.timeline.boundaries import Boundary

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan, SavingPlan
     from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.recoveries import Recoveries
-    from inspector.replay.subagents import SubagentCosts
+    from inspector.replay.sessions import SubagentCosts
     from inspector.ui.outcome import Outcome
 
 HOW_TO_PRICE = "z m prices it as another model"

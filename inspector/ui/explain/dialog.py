@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.replay.analysis.reuse import ReuseScan
-    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.assumptions import Assumptions, RunsPerDay
     from inspector.replay.explain.explanation import Explanation
-    from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
 
 
