@@ -1,4 +1,4 @@
-"""Convert Amazon Bedrock requests and responses: Converse to the Anthropic Messages format, frames to server-sent events.
+"""Convert Amazon Bedrock requests and responses: Converse to the Anthropic Messages format, frames to events.
 
 Converse is based on the service description in boto/botocore (`data/bedrock-runtime/2023-09-30/service-2.json`). A
 content part has one field, which names its type. A `cachePoint` is a separate part that caches the prompt prefix before
