@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.workbench import Workbench
-    from inspector.replay.tuning.trial import PreparedSession
+    from inspector.replay.tuning.trials import PreparedSession
     from inspector.strategies.plan import Plan
 
 PROMISE = "tuning on many sessions"
@@ -31,7 +31,7 @@ per plan tried, which includes finding and pricing the recoveries of each plan."
 def measure(bench: Workbench) -> Iterator[Measurement]:
     """Measure the time of a search and of each tried plan, in replays."""
     from benchmarks.replaying import inputs_of_file
-    from inspector.replay.tuning.trial import PreparedSession
+    from inspector.replay.tuning.trials import PreparedSession
 
     paths = sorted((reference_sessions() / "claude-code").glob("*.jsonl"), key=lambda path: path.stat().st_size)
     start = process_time()
@@ -66,10 +66,8 @@ def _replayed(sessions: list[PreparedSession], plans: Sequence[Plan]) -> float:
 
 def _searched(sessions: list[PreparedSession], calls: list[int], bases: Sequence[Plan]) -> tuple[int, float]:
     """Return the number of tried plans, and the seconds."""
-    from inspector.replay.tuning.choice import choose
-    from inspector.replay.tuning.search import GroupSearch
-    from inspector.replay.tuning.trial import TrialTerms
-    from inspector.replay.tuning.trial_table import Constraints
+    from inspector.replay.tuning.search import GroupSearch, choose
+    from inspector.replay.tuning.trials import Constraints, TrialTerms
 
     start = process_time()
     search = GroupSearch(bases, Constraints(), [session.cost for session in sessions], calls)

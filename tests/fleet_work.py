@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.fleet.result_cache import ResultInputs
     from inspector.fleet.session_tasks import SessionResult, SessionTask
     from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
-    from inspector.replay.tuning.trial import Trial, TrialTerms
+    from inspector.replay.tuning.trials import Trial, TrialTerms
     from inspector.strategies.plan import Plan
 
 ONCE, ALWAYS = "ends-it-once", "ends-it-always"

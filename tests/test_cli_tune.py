@@ -16,7 +16,8 @@ from inspector.cli import main
 from inspector.cli.output import ProgressLine
 from inspector.fleet import executors, tuning
 from inspector.replay.quantity import quantities
-from inspector.replay.tuning import fleet, search
+from inspector.replay.tuning import search
+from inspector.replay.tuning import search as fleet
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.fleet.session_tasks import SessionTask
-    from inspector.replay.tuning.trial import TrialTerms
+    from inspector.replay.tuning.trials import TrialTerms
 
 SAMPLES = ROOT / "sample_sessions"
 ROWS, COLUMNS = 24, 80
@@ -391,7 +392,7 @@ def test_a_plan_without_tool_results_is_untested_for_real_sessions_of_codex(
     corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`maf-tool-calls:keep=0` sends no tool result. The corpus has four sessions of Codex, one too few."""
-    monkeypatch.setattr("inspector.replay.tuning.choice.LEAST_SESSIONS", 4)
+    monkeypatch.setattr("inspector.replay.tuning.search.LEAST_SESSIONS", 4)
     plan = ["maf-tool-calls:keep=0"]
     asked = ("--strategy", *plan, "--may-forget", "--processes", "0", "--no-kept-results", "--format", "json")
     (group,) = json.loads(run_here(capsys, "tune", corpus / "codex", *asked).out)["groups"]

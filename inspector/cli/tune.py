@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from inspector.fleet.result_cache import ResultCache
     from inspector.fleet.tuning import Tuned
-    from inspector.replay.tuning.fleet import FleetGroup, TunedGroup
+    from inspector.replay.tuning.search import FleetGroup, TunedGroup
 
 MINUTES = 10.0
 

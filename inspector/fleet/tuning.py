@@ -26,17 +26,28 @@ from inspector.fleet.result_cache import ResultCache, is_unchanged, number, sour
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import StartedTotals, SubagentReader
-from inspector.replay.tuning.choice import has_enough
-from inspector.replay.tuning.compaction_choice import (
+from inspector.replay.tuning.compaction_costs import (
+    AS_RECORDED,
     choose_threshold,
+    compacted_session,
     compaction_terms,
     has_enough_data,
+    threshold_costs,
     thresholds_to_try,
 )
-from inspector.replay.tuning.compaction_costs import AS_RECORDED, compacted_session, threshold_costs
-from inspector.replay.tuning.fleet import FleetSession, TunedGroup, grouped
-from inspector.replay.tuning.search import CHOICE, COARSE, FIRST, SEARCH, GroupSearch, Stage
-from inspector.replay.tuning.trial import PreparedSession, Trial, TrialTerms
+from inspector.replay.tuning.search import (
+    CHOICE,
+    COARSE,
+    FIRST,
+    SEARCH,
+    FleetSession,
+    GroupSearch,
+    Stage,
+    TunedGroup,
+    grouped,
+    has_enough,
+)
+from inspector.replay.tuning.trials import PreparedSession, Trial, TrialTerms
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.folder import UnreadSession
 from inspector.report.numbers import IN_TEXT
@@ -55,8 +66,8 @@ if TYPE_CHECKING:
     from inspector.fleet.executors import Advance, Progress, SessionExecutor
     from inspector.fleet.result_cache import ResultInputs
     from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
-    from inspector.replay.tuning.fleet import FleetGroup
-    from inspector.replay.tuning.trial_table import Constraints
+    from inspector.replay.tuning.search import FleetGroup
+    from inspector.replay.tuning.trials import Constraints
 
 
 Worked = TypeVar("Worked")

@@ -18,8 +18,8 @@ from inspector.replay.analysis.forecast import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import CODEX_SHOWN
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
-from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
-from inspector.replay.tuning.compaction_choice import LEAST_COMPACTIONS, EffectiveThreshold
+from inspector.replay.tuning.compaction_costs import LEAST_COMPACTIONS, EffectiveThreshold
+from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.report.cache_settings import CLAUDE_SETTINGS
 from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
 from inspector.report.export.target import ExportError
@@ -29,9 +29,8 @@ from inspector.report.path_redaction import shown_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.replay.tuning.compaction_choice import ThresholdChoice, ThresholdTable
-    from inspector.replay.tuning.compaction_costs import CompactedSession, IdleOutcome
-    from inspector.replay.tuning.fleet import FleetGroup
+    from inspector.replay.tuning.compaction_costs import CompactedSession, IdleOutcome, ThresholdChoice, ThresholdTable
+    from inspector.replay.tuning.search import FleetGroup
     from inspector.report.export.target import Exported
 
 LATE = 1.1

@@ -23,9 +23,8 @@ from inspector.replay.analysis.recoveries import (
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Known, Unit, about, figure
 from inspector.replay.sessions import StartedTotals
-from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict, best_untried
-from inspector.replay.tuning.search import UNTRIED, curves_through
-from inspector.replay.tuning.trial_table import PER, WORSE_OF, Constraints, pareto_front
+from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, UNTRIED, Verdict, best_untried, curves_through
+from inspector.replay.tuning.trials import PER, WORSE_OF, Constraints, pareto_front
 from inspector.report.catalogue import EvidenceReason, ExpectedRefetches
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
@@ -42,9 +41,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.quantity import How
-    from inspector.replay.tuning.fleet import TunedGroup
-    from inspector.replay.tuning.search import LimitCurve
-    from inspector.replay.tuning.trial_table import TrialTable
+    from inspector.replay.tuning.search import LimitCurve, TunedGroup
+    from inspector.replay.tuning.trials import TrialTable
     from inspector.strategies.plan import Plan
 
 MODELS_NAMED = 3

@@ -12,20 +12,18 @@ from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.replay.sessions import replay_session
-from inspector.replay.tuning.choice import Verdict
-from inspector.replay.tuning.compaction_choice import (
+from inspector.replay.tuning.compaction_costs import (
+    AS_RECORDED,
     EffectiveThreshold,
     ThresholdChoice,
     choose_threshold,
+    compacted_session,
     compaction_terms,
     has_enough_data,
+    threshold_costs,
     thresholds_to_try,
 )
-from inspector.replay.tuning.compaction_costs import (
-    AS_RECORDED,
-    compacted_session,
-    threshold_costs,
-)
+from inspector.replay.tuning.search import Verdict
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

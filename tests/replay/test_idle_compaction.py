@@ -15,8 +15,7 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
-from inspector.replay.tuning.compaction_choice import EffectiveThreshold
-from inspector.replay.tuning.compaction_costs import compacted_session
+from inspector.replay.tuning.compaction_costs import EffectiveThreshold, compacted_session
 from inspector.report.cache_facts import cache_misses_facts
 from inspector.report.cache_text import next_call_text
 from inspector.session.model import BlockKind, Compaction, Role, Usage

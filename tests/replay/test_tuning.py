@@ -19,12 +19,28 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
-from inspector.replay.tuning.choice import PlanChoice, Verdict, best_of, best_untried, choose, leave_one_out
-from inspector.replay.tuning.fleet import FleetSession, grouped
-from inspector.replay.tuning.search import GroupSearch, curves_through
+from inspector.replay.tuning.search import (
+    FleetSession,
+    GroupSearch,
+    PlanChoice,
+    Verdict,
+    best_of,
+    best_untried,
+    choose,
+    curves_through,
+    grouped,
+    leave_one_out,
+)
 from inspector.replay.tuning.search_space import SearchSpace, spaces_of
-from inspector.replay.tuning.trial import Flaw, PreparedSession, Trial, TrialTerms
-from inspector.replay.tuning.trial_table import Constraints, TrialTable, pareto_front
+from inspector.replay.tuning.trials import (
+    Constraints,
+    Flaw,
+    PreparedSession,
+    Trial,
+    TrialTable,
+    TrialTerms,
+    pareto_front,
+)
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

@@ -15,7 +15,7 @@ from msgspec import structs
 from inspector.cli import main
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.compaction_costs import compacted_session
-from inspector.replay.tuning.fleet import FleetGroup, FleetSession
+from inspector.replay.tuning.search import FleetGroup, FleetSession
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts

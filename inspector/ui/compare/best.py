@@ -14,7 +14,7 @@ from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import BEYOND, TOO_MANY_REFETCHES
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
-from inspector.replay.tuning.trial_table import pareto_front
+from inspector.replay.tuning.trials import pareto_front
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts
 from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
