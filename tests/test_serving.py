@@ -117,7 +117,7 @@ class Server:
 
     async def answer_to(self, request: bytes) -> bytes:
         """The first line of the answer to any bytes."""
-        host, _, port = self.origin.removeprefix("http://").partition(":")
+        host, port = URL(self.origin).host, URL(self.origin).port
         reader, writer = await asyncio.open_connection(host, port)
         writer.write(request)
         answer = await reader.readline()
@@ -234,13 +234,20 @@ async def test_two_servers_on_one_host_admit_the_same_browser() -> None:
         cookies = CookieJar(unsafe=True)
         for server in (first, second):
             for cookie in server.client.cookie_jar:
-                assert cookie.key == f"inspector-{server.origin.rpartition(':')[2]}"
-                assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/")
-                cookies.update_cookies({cookie.key: cookie.value}, URL(server.origin))
+                at = URL(server.origin)
+                assert cookie.key == f"inspector-{at.port}"
+                assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", f"{at.path}/")
+                assert len(at.path) > 10
+                cookies.update_cookies(SimpleCookie({cookie.key: cookie}), at)
         async with ClientSession(cookie_jar=cookies) as browser:
             for server in (first, second):
-                async with browser.get(server.origin) as page:
+                async with browser.get(f"{server.origin}/") as page:
                     assert page.status == 200
+                # Another server on the host receives neither of the cookies, whatever its port.
+                assert not cookies.filter_cookies(URL(server.origin).origin())
+                assert len(cookies.filter_cookies(URL(f"{server.origin}/"))) == 1
+                async with browser.get(URL(server.origin).origin()) as page:
+                    assert page.status == 403
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGHUP", "SIGTERM"])
@@ -293,7 +300,7 @@ async def test_what_no_page_sends_changes_nothing() -> None:
             assert answer.status == 400
         async with server.client.get(f"{server.origin}/download/none") as answer:
             assert answer.status == 404
-        host = server.origin.removeprefix("http://").encode()
+        host = URL(server.origin).authority.encode()
         odd_cookie = (
             b"GET / HTTP/1.1\r\nHost: " + host + b"\r\nCookie: inspector-" + host.rpartition(b":")[2] + b"=\xff\r\n\r\n"
         )

@@ -2,6 +2,8 @@
 
 Access is limited to the browser that opens the printed address first. The address holds a one-time token, which is
 exchanged for a cookie that is invisible to scripts and not sent by other sites' pages; all further requests need it.
+Every server has its own path and cookie name, because browsers send cookies to all ports of a host: another local
+server neither receives the cookie nor replaces it.
 Requests for another host name are refused to prevent DNS rebinding, and so are websockets opened by other sites' pages,
 which browsers would allow.
 """
@@ -35,11 +37,14 @@ if TYPE_CHECKING:
 
 
 COOKIE = "inspector-{port}"
-"""Name of the cookie: browsers send it to all ports of the host, so each port needs its own."""
+"""Name of the cookie for a port."""
 
 TOKEN = "token"  # noqa: S105  name of a parameter
 
 TOKEN_BYTES = 24
+
+PATH_BYTES = 9
+"""Random bytes of a server's path."""
 
 ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end the server, unless it was started with them ignored."""
@@ -129,7 +134,7 @@ class ScreenServer(Server):
     @property
     def address(self) -> str:
         """Address to open; it works once."""
-        return f"{self.public_url}/?{TOKEN}={self._admission.token}"
+        return f"{self.public_url}{self._admission.path}/?{TOKEN}={self._admission.token}"
 
     def run(self) -> None:
         """Serve until interrupted."""
@@ -163,13 +168,14 @@ class ScreenServer(Server):
         app.on_response_prepare.append(add_headers)
         app.on_shutdown.append(self._close_windows)
         aiohttp_jinja2.setup(app, loader=jinja2.FileSystemLoader(PAGES), autoescape=True)
+        path = self._admission.path
         app.add_routes(
             [
-                web.get("/", self.handle_index, name="index"),
-                web.get("/ws", self.handle_websocket, name="websocket"),
-                web.get("/download/{key}", self.handle_download, name="download"),
-                web.static("/static", self.statics_path, name="static"),
-                web.static("/page", PAGES, name="page"),
+                web.get(f"{path}/", self.handle_index, name="index"),
+                web.get(f"{path}/ws", self.handle_websocket, name="websocket"),
+                web.get(f"{path}/download/{{key}}", self.handle_download, name="download"),
+                web.static(f"{path}/static", self.statics_path, name="static"),
+                web.static(f"{path}/page", PAGES, name="page"),
             ]
         )
         return app
@@ -300,7 +306,12 @@ def _headers(address: str) -> dict[str, str]:
 
 
 class Admission:
-    """One token, and the cookie it is exchanged for."""
+    """One token, the cookie it is exchanged for, and the path that the cookie is sent to.
+
+    Attributes:
+        token: The token.
+        path: Start of every path of the server, without a slash at the end.
+    """
 
     def __init__(self, hosts: frozenset[str], port: int) -> None:
         """Create a token.
@@ -310,6 +321,7 @@ class Admission:
             port: Port that the cookie is for.
         """
         self._name = COOKIE.format(port=port)
+        self.path = f"/{secrets.token_urlsafe(PATH_BYTES)}"
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self._cookie = secrets.token_urlsafe(TOKEN_BYTES)
         self._hosts = hosts
@@ -322,9 +334,10 @@ class Admission:
         async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
             if request.host not in self._hosts:
                 return _refused()
-            if request.path == "/" and self._spend(request.query.get(TOKEN, "")):
-                welcome = web.Response(status=303, headers={"Location": "/"})
-                welcome.set_cookie(self._name, self._cookie, httponly=True, samesite="Strict", path="/")
+            home = f"{self.path}/"
+            if request.path == home and self._spend(request.query.get(TOKEN, "")):
+                welcome = web.Response(status=303, headers={"Location": home})
+                welcome.set_cookie(self._name, self._cookie, httponly=True, samesite="Strict", path=home)
                 return welcome
             if not _is_same(request.cookies.get(self._name, ""), self._cookie):
                 return _refused()

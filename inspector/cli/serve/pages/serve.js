@@ -10,12 +10,13 @@ const start = () => {
   });
   document.head.append(script);
 };
-// Browsers may block downloads in new windows, but not a clicked link.
+// Browsers may block downloads in new windows, but not a clicked link. The terminal script expects them at the root.
+const downloads = `${window.location.origin}/download/`;
 const openWindow = window.open.bind(window);
 window.open = (address, ...others) => {
-  if (!String(address).startsWith(`${window.location.origin}/download/`)) return openWindow(address, ...others);
+  if (!String(address).startsWith(downloads)) return openWindow(address, ...others);
   const link = document.createElement("a");
-  link.href = address;
+  link.href = `download/${String(address).slice(downloads.length)}`;
   link.download = "";
   link.click();
   return null;
