@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.message_lists import MessageDict
-    from inspector.replay.provider_messages import Form
+    from inspector.replay.message_lists import Form, MessageDict
     from inspector.strategies.plan import Plan
 
 MOST_HELD = 8

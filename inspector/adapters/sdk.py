@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from inspector.adapters.gate import CallReport
-    from inspector.replay.provider_messages import Form
+    from inspector.replay.message_lists import Form
     from inspector.strategies.plan import Plan
 
 Client = TypeVar("Client")

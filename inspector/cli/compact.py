@@ -30,8 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print the messages; tool calls and results that an API would refuse are left out and named on standard error."""
     from inspector.replay.engine.replay import replay
-    from inspector.replay.provider_messages import messages_at
-    from inspector.replay.tool_pairs import Unpaired
+    from inspector.replay.message_lists import Unpaired, messages_at
     from inspector.session.model import TextUnavailableError
 
     joined_plan(options.plans)  # report an invalid plan before reading a big file

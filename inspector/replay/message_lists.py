@@ -6,17 +6,21 @@ earlier calls. Messages that the plan changes are copied; all others stay the sa
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import replace as replaced
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
 
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import NextCall
-from inspector.replay.provider_messages import ROLE_OF_KIND, tool_input, with_rendition
+from inspector.session.blocks import CHAT
 from inspector.session.errors import SessionError
 from inspector.session.formats.plain import ROLES, is_message, read_conversation
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.rendition import EMPTIED, EMPTIED_RESULT, Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -26,15 +30,200 @@ from inspector.tokens.counter import shared_counter
 from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.provider_messages import Form
-    from inspector.session.model import Block, Session
+    from inspector.session.model import Block, Message, Session
     from inspector.strategies.core.rendition import Rendition
     from inspector.tokens.token_table import TokenTable
 
+
+Form = Literal["anthropic", "openai"]
+
 MessageDict = dict[str, Any]
+
+ContentPart = dict[str, Any]
+
+
+def messages_at(replay: Replay, call: int, form: Form, left_out: Container[int] = ()) -> list[MessageDict]:
+    """Return the messages the plan sends at a call.
+
+    Args:
+        replay: The plan on the session.
+        call: The call; `history.call_count` for the next one.
+        form: The API.
+        left_out: Blocks to leave out, by index.
+
+    Raises:
+        TextUnavailableError: The session's file no longer holds a text.
+        IndexError: There is no such call.
+    """
+    history = replay.history
+    if not 0 <= call <= history.call_count:
+        raise IndexError(f"no call {call}; the last one is {history.call_count}")
+    entries: list[MessageDict] = []
+    for index in history.prompt_messages(call).tolist():
+        message = history.session.messages[index]
+        first = int(history.message_first_block[index])
+        kept = [
+            (block, replay.rendition(first + at, call))
+            for at, block in enumerate(message.blocks)
+            if block.kind is not BlockKind.OTHER and first + at not in left_out
+        ]
+        kept = [(block, rendition) for block, rendition in kept if rendition.action is not Action.REMOVED]
+        write = _anthropic if form == "anthropic" else _openai
+        for role, spoken in groupby(kept, key=lambda sent: _role(message, sent[1])):
+            entries.extend(write(replay, role, list(spoken)))
+    return entries
+
+
+def _role(message: Message, rendition: Rendition) -> Role:
+    return message.role if rendition.kind is None else Role(ROLE_OF_KIND[rendition.kind])
+
+
+def _anthropic(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> list[MessageDict]:
+    session = replay.history.session
+    parts = [anthropic_part(session, block, rendition) for block, rendition in kept]
+    if role is Role.SYSTEM:
+        return [{"role": "system", "content": parts}]
+    speaker = "assistant" if role is Role.ASSISTANT else "user"
+    only_text = len(parts) == 1 and parts[0].get("type") == "text" and kept[0][0].plain_text
+    return [{"role": speaker, "content": parts[0]["text"] if only_text else parts}]
+
+
+_IN_PROSE = frozenset(
+    {BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.IMAGE, BlockKind.DOCUMENT}
+)
+
+
+def _openai(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> list[MessageDict]:
+    session = replay.history.session
+    texts = [
+        (block, block.kind if rendition.kind is None else rendition.kind, rendition.text(session.text(block)))
+        for block, rendition in kept
+    ]
+    phrase = "\n".join(text or media_notice(block) for block, kind, text in texts if kind in _IN_PROSE)
+    if role is Role.ASSISTANT:
+        entry: MessageDict = {"role": "assistant", "content": phrase or None}
+        calls = [
+            {
+                "id": block.tool_call_id,
+                "type": "function",
+                "function": {"name": block.tool_name, "arguments": text or "{}"},
+            }
+            for block, kind, text in texts
+            if kind is BlockKind.TOOL_CALL
+        ]
+        return [{**entry, "tool_calls": calls} if calls else entry]
+    results: list[MessageDict] = [
+        {"role": "tool", "tool_call_id": block.tool_call_id, "content": text}
+        for block, kind, text in texts
+        if kind is BlockKind.TOOL_RESULT
+    ]
+    speaker = "system" if role is Role.SYSTEM else "user"
+    return [*results, {"role": speaker, "content": phrase}] if phrase else results
+
+
+_ANTHROPIC_TYPES = {
+    BlockKind.SYSTEM_TEXT: "text",
+    BlockKind.USER_TEXT: "text",
+    BlockKind.ASSISTANT_TEXT: "text",
+    BlockKind.THINKING: "thinking",
+    BlockKind.TOOL_CALL: "tool_use",
+    BlockKind.TOOL_RESULT: "tool_result",
+    BlockKind.IMAGE: "image",
+    BlockKind.DOCUMENT: "document",
+}
+
+ROLE_OF_KIND = {
+    BlockKind.SYSTEM_TEXT: "system",
+    BlockKind.USER_TEXT: "user",
+    BlockKind.ASSISTANT_TEXT: "assistant",
+}
+"""Message role of a text sent as a block of that kind."""
+
+
+def anthropic_part(session: Session, block: Block, rendition: Rendition) -> ContentPart:
+    """Build the block's part of an Anthropic message."""
+    if rendition.kind is not None:
+        return {"type": "text", "text": rendition.text(session.text(block))}
+    part = recorded_part(session, block)
+    if part is not None:
+        return (
+            part
+            if rendition.action is Action.WHOLE
+            else with_rendition(part, rendition.text(session.text(block)), rendition)
+        )
+    text = rendition.text(session.text(block))
+    match block.kind:
+        case BlockKind.TOOL_CALL:
+            return {"type": "tool_use", "id": block.tool_call_id, "name": block.tool_name, "input": tool_input(text)}
+        case BlockKind.TOOL_RESULT:
+            result: ContentPart = {"type": "tool_result", "tool_use_id": block.tool_call_id, "content": text}
+            return {**result, "is_error": True} if block.is_error else result
+        case BlockKind.THINKING:
+            return {"type": "thinking", "thinking": text, "signature": ""}
+        case BlockKind.IMAGE | BlockKind.DOCUMENT:
+            return {"type": "text", "text": text or media_notice(block)}
+        case _:
+            return {"type": "text", "text": text}
+
+
+def recorded_part(session: Session, block: Block) -> ContentPart | None:
+    """Return the block's recorded content part in Anthropic's form, or None if there is none."""
+    if block.origin.locator == CHAT:
+        return None
+    try:
+        record = msgspec.json.decode(session.texts.record(block))
+    except (TextUnavailableError, msgspec.DecodeError):
+        return None
+    content: Any = record
+    if isinstance(content, dict):
+        content = content.get("message", content)
+    if isinstance(content, dict):
+        content = content.get("content")
+    if not isinstance(content, list) or not 0 <= block.origin.part < len(content):
+        return None
+    part = content[block.origin.part]
+    return part if isinstance(part, dict) and part.get("type") == _ANTHROPIC_TYPES.get(block.kind) else None
+
+
+def with_rendition(part: ContentPart, text: str, rendition: Rendition) -> ContentPart:
+    """Set the text of an Anthropic content part; a cut text keeps its images, a replaced text loses them."""
+    match part.get("type"):
+        case "tool_result":
+            others = [] if rendition.action is Action.REPLACED else _other_content(part.get("content"))
+            return {**part, "content": [{"type": "text", "text": text}, *others] if others else text}
+        case "tool_use":
+            return {**part, "input": tool_input(text)}
+        case "thinking":
+            return {**part, "thinking": text}
+        case "text":
+            return {**part, "text": text}
+        case _:
+            return {"type": "text", "text": text}
+
+
+def _other_content(content: Any) -> list[Any]:
+    if not isinstance(content, list):
+        return []
+    return [part for part in content if not (isinstance(part, dict) and part.get("type") == "text")]
+
+
+def tool_input(text: str) -> Any:
+    """Parse the input of a tool call from JSON; wrap it under one key if it is not a JSON object."""
+    try:
+        value = json.loads(text) if text else {}
+    except ValueError:
+        return {"input": text}
+    return value if isinstance(value, dict) else {"input": value}
+
+
+def media_notice(block: Block) -> str:
+    """Return a placeholder text for media that a form cannot carry or a session does not hold."""
+    media = block.media[0] if block.media else None
+    named = f" {media.media_type}, {media.size_bytes:,} bytes" if media else ""
+    return f"[{block.kind.label}{named}]"
 
 
 class MessageListError(SessionError):
@@ -360,3 +549,71 @@ def _tool_call(made: Any, change: _Change | None) -> Any:
     if isinstance(function, dict):
         return {**made, "function": {**function, "arguments": change.text}}
     return {**made, "input": tool_input(change.text)}
+
+
+class Unpaired:
+    """Blocks to leave out of the messages of one call, so that every tool call is followed by its one result.
+
+    Files can lack either: an interrupted session, a call cut off at a limit, a compaction or a plan that kept only one
+    of the two, a result recorded twice.
+
+    Attributes:
+        blocks: Description of each, by block index.
+    """
+
+    def __init__(self, replay: Replay, call: int) -> None:
+        """Find the blocks to leave out.
+
+        Args:
+            replay: The plan on the session.
+            call: The call; `history.call_count` for the next one.
+        """
+        self.blocks: dict[int, str] = {}
+        waiting: dict[str, list[int]] = {}
+        answered: set[str] = set()
+        for index, block in _tool_blocks(replay, call):
+            open_calls = waiting.setdefault(block.tool_call_id, [])
+            if block.kind is BlockKind.TOOL_CALL:
+                open_calls.append(index)
+            elif open_calls:
+                answered.add(block.tool_call_id)
+                open_calls.pop(0)
+            else:
+                again = block.tool_call_id in answered
+                self.blocks[index] = "further results of a tool call" if again else "tool results without a call"
+        for open_calls in waiting.values():
+            self.blocks |= dict.fromkeys(open_calls, "tool calls without a result")
+        self._add_reasoning(replay, call)
+
+    def _add_reasoning(self, replay: Replay, call: int) -> None:
+        """Leave out reasoning if nothing else is left of its message: APIs reject messages that end with it."""
+        history = replay.history
+        for message in sorted({int(history.message[index]) for index in self.blocks}):
+            first = int(history.message_first_block[message])
+            blocks = history.session.messages[message].blocks
+            left = [
+                (first + at, block.kind)
+                for at, block in enumerate(blocks)
+                if first + at not in self.blocks
+                and block.kind is not BlockKind.OTHER
+                and replay.rendition(first + at, call).action is not Action.REMOVED
+            ]
+            if all(kind is BlockKind.THINKING for _, kind in left):
+                self.blocks |= {index: "reasoning before such calls" for index, _ in left}
+
+    def sentences(self) -> list[str]:
+        """Return one line per kind of block that is left out."""
+        return [f"{what} left out: {count:,}" for what, count in Counter(self.blocks.values()).items()]
+
+
+def _tool_blocks(replay: Replay, call: int) -> Iterator[tuple[int, Block]]:
+    """Yield the index of every tool call and result that the plan sends as one, in the order of the prompt."""
+    history = replay.history
+    for message in history.prompt_messages(call).tolist():
+        first = int(history.message_first_block[message])
+        for at, block in enumerate(history.session.messages[message].blocks):
+            if block.kind not in (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT):
+                continue
+            rendition = replay.rendition(first + at, call)
+            if rendition.action is not Action.REMOVED and rendition.kind is None:
+                yield first + at, block

@@ -5,8 +5,7 @@ import pytest
 
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
-from inspector.replay.message_lists import apply_once, compact
-from inspector.replay.provider_messages import messages_at
+from inspector.replay.message_lists import apply_once, compact, messages_at
 from inspector.session.formats.plain import read_conversation
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

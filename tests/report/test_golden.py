@@ -11,7 +11,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.replay.engine.replay import replay
-from inspector.replay.provider_messages import messages_at
+from inspector.replay.message_lists import messages_at
 from inspector.report.document import Report
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

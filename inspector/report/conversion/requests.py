@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.replay.provider_messages import recorded_part
+from inspector.replay.message_lists import recorded_part
 from inspector.report.conversion.selection import TEXTS, call_input, definitions, media_text, note_unnamed_results
 from inspector.session.model import BlockKind, Role
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from inspector.replay.provider_messages import media_notice, tool_input
+from inspector.replay.message_lists import media_notice, tool_input
 from inspector.session.model import BlockKind, Role
 
 if TYPE_CHECKING:
