@@ -52,15 +52,15 @@ def written(
 
             return document_json(report)
         case "md":
-            from inspector.report.pages.content import page_content
             from inspector.report.pages.markdown import markdown
+            from inspector.report.pages.opening import page_content
 
             return markdown(page_content(report))
         case "html":
             from inspector.report.charts.palette import PAGE
             from inspector.report.charts.specifications import report_charts
-            from inspector.report.pages.content import page_content
             from inspector.report.pages.html import html
+            from inspector.report.pages.opening import page_content
 
             charts = report_charts(report, PAGE)
             return html(page_content(report), charts, is_interactive=is_interactive, progress=progress)

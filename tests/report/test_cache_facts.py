@@ -22,9 +22,9 @@ from inspector.report.document import Report
 from inspector.report.forms import written
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
-from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
 from inspector.report.pages.markdown import escaped
+from inspector.report.pages.opening import page_content
 from inspector.report.session_report import report_of
 from inspector.report.why import why_text
 from inspector.session.discovery import found_in

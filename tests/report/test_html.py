@@ -32,8 +32,8 @@ from inspector.report.monthly_saving import (
 )
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.options import ReportOptions
-from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
+from inspector.report.pages.opening import page_content
 from inspector.report.session_report import report_of
 from inspector.report.uncertainty import HOLDS
 from inspector.strategies.plan import Plan
@@ -208,7 +208,7 @@ def test_hostile_texts_make_no_element(sample_page: Callable[[], str], tmp_path:
     session = hostile_copy(SAMPLE, tmp_path / "hostile.jsonl", said)
     page = Page(saved(session, tmp_path / "hostile.html", *PLANS, "--include-text", "--no-script"))
 
-    assert {tag for tag, _ in page.elements} <= harmless | {"abbr"}
+    assert {tag for tag, _ in page.elements} <= harmless | {"abbr", "small"}
     assert len([tag for tag, _ in page.elements if tag in ("script", "style", "img")]) == 1
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
 
@@ -368,7 +368,7 @@ def test_the_months_range_and_the_saving_are_at_the_top() -> None:
         f"Risk: net {worst} to {best} (saves {IN_TEXT.dollars(report.plans[0].saved.usd)}) after "
     )
     assert f"; {needed.calls} later calls needed cut text; break-even: " in said[1]
-    assert said[1].endswith(f" re-fetches. Untested: {needed.evidence_reason}.")
+    assert said[1].endswith(f" re-fetches. Beyond what has been tried: {needed.evidence_reason}.")
     assert said[2] == (
         f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}: {HOLDS}. The "
         f"best case, {at_best(month, IN_TEXT)}, assumes no re-fetches; the middle and the worst case include their "

@@ -116,9 +116,11 @@ def test_without_a_plan_no_heading_speaks_of_one_and_the_id_is_no_heading(capsys
         shown = printed(capsys, SAMPLE, "--format", form, "--no-script", *options)
         for words in ("under the plan", "under each plan", "with the plan", "without a plan"):
             assert words not in shown.lower()
-        first = next(line for line in shown.splitlines() if line.startswith(("# ", "<h1")) or form == "text")
-        assert heading in first
-        assert identifier not in first
+        lines = shown.splitlines()
+        first = next(at for at, line in enumerate(lines) if line.startswith(("# ", "<h1")) or form == "text")
+        head = "".join(lines[first : first + (1 if form == "text" else 3)])
+        assert heading in head
+        assert identifier not in head
         assert identifier in shown
 
 

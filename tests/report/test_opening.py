@@ -13,7 +13,8 @@ from inspector.replay.sessions import replay_session
 from inspector.report.monthly_saving import at_best, monthly_saving
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
-from inspector.report.pages.content import page_content
+from inspector.report.pages.model import Chart
+from inspector.report.pages.opening import page_content
 from inspector.report.secret_masks import MASK, says_something
 from inspector.report.session_report import report_of
 from inspector.session.open import open_session
@@ -29,7 +30,7 @@ SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 @pytest.fixture(scope="module")
 def planned() -> Report:
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
-    return report_of(inputs, [Plan.from_specs(["tiered-stale"])], ReportOptions(RunsPerDay(1)))
+    return report_of(inputs, [Plan.from_specs(["tiered-stale"])], ReportOptions(RunsPerDay(1), ledger=True))
 
 
 def notes(report: Report) -> dict[str, str]:
@@ -49,33 +50,53 @@ def test_every_tile_says_what_its_figure_is_counted_in(planned: Report) -> None:
             assert tile.unit == ("" if "$" in tile.cell.text else "tokens")
 
 
-def test_the_largest_prompt_is_next_to_the_window_and_what_it_was_without_the_plan(planned: Report) -> None:
-    before = IN_TEXT.whole(planned.baseline.peak_prompt_tokens)
-    assert notes(planned)["largest prompt with plan A"] == f"of the model's 200k window; {before} without a plan"
-
-
-def test_what_is_saved_is_next_to_its_share_and_what_is_left_net(planned: Report) -> None:
+def test_the_title_is_the_cost_and_its_avoidable_part_or_the_saving_of_the_plan(planned: Report) -> None:
     plan = planned.plans[0]
-    needed, share = plan.needed_later, IN_TEXT.percent(plan.saved.percent)
-    worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))
-    assert notes(planned)["saved with plan A (tiered-stale)"] == (
-        f"{share} of the cost; net {worst} to {best} after re-fetches. Claude Code cannot apply it; your own code can"
+    worst = IN_TEXT.dollars(plan.needed_later.saved_at_least_usd)
+    cost, avoidable = (IN_TEXT.dollars(usd) for usd in (planned.baseline.cost_usd, planned.cache_misses.extra_usd))
+    assert page_content(planned).title.startswith(f"Plan A would have saved net {worst} to ")
+    assert page_content(planned).title.endswith(f" of this session's {cost}")
+    alone = structs.replace(planned, plans=[])
+    assert page_content(alone).title == f"This session cost {cost}; {avoidable} of it was avoidable"
+    misses = structs.replace(planned.cache_misses, calls=0, extra_usd=0.0)
+    assert page_content(structs.replace(alone, cache_misses=misses)).title == (
+        f"This session cost {cost}; nothing of it was avoidable"
     )
 
 
-def test_what_the_agent_can_apply_is_next_to_the_best_plan_that_it_cannot() -> None:
+def test_three_figures_are_below_one_chart_and_the_chart_is_not_repeated(planned: Report) -> None:
+    for report, name in ((planned, "context"), (structs.replace(planned, plans=[]), "bill")):
+        content = page_content(report)
+        assert content.chart.name == name
+        assert len(content.tiles) <= 3
+        charts = [part.name for section in content.sections for part in section.parts if isinstance(part, Chart)]
+        assert name not in charts
+
+
+def test_what_is_saved_is_net_of_the_expected_re_fetches(planned: Report) -> None:
+    needed = planned.plans[0].needed_later
+    tile = next(tile for tile in page_content(planned).tiles if tile.title == "your own code can save")
+    worst, best = (IN_TEXT.dollars(usd) for usd in (needed.saved_at_least_usd, needed.saved_at_most_usd))
+    assert tile.text == f"~{worst} to ~{best}"
+    assert notes(planned)[tile.title].startswith("net of ")
+    assert notes(planned)[tile.title].endswith(", with tiered-stale; Claude Code cannot apply it")
+
+
+def test_the_saving_that_the_agent_can_apply_comes_before_a_larger_one() -> None:
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
     report = report_of(inputs, [], ReportOptions(best_plan=True))
     best = report.best_plan.best
-    title = f"the best plan ({best.name}) would save"
     assert report.best_plan.applicable is None
-    assert notes(report)[title].endswith(". Claude Code cannot apply it; your own code can")
+    assert notes(report)["your own code can save"].endswith(f", with {best.name}; Claude Code cannot apply it")
     needed = structs.replace(best.needed_later, saved_at_least_usd=0.02, saved_at_most_usd=0.03)
-    can = structs.replace(best, name="trim-at-insertion", needed_later=needed)
+    can = structs.replace(best, name="trim-at-insertion", strategies=["trim-at-insertion"], needed_later=needed)
     found = structs.replace(report, best_plan=structs.replace(report.best_plan, applicable=can))
-    assert notes(found)[title].endswith(
-        "Claude Code cannot apply it; your own code can. "
-        "On its own it can apply trim-at-insertion: net $0.020 to $0.030"
+    tile = next(tile for tile in page_content(found).tiles if tile.title == "Claude Code can save")
+    assert tile.text == "~$0.020 to ~$0.030"
+    assert notes(found)[tile.title].endswith(
+        f", with trim-at-insertion; your own code could apply {best.name}: "
+        f"net {IN_TEXT.dollars(best.needed_later.saved_at_least_usd)} to "
+        f"{IN_TEXT.dollars(best.needed_later.saved_at_most_usd)}"
     )
 
 
@@ -99,15 +120,14 @@ def test_a_plan_that_costs_more_is_shown_to_and_its_amounts_have_no_sign(planned
     report = structs.replace(planned, plans=[structs.replace(plan, saved=lost, projection=month)])
 
     tiles = {tile.title: tile for tile in page_content(report).tiles}
-    assert tiles["costs more with plan A (tiered-stale)"].cell.text == "$2.50"
-    assert notes(report)["costs more with plan A (tiered-stale)"] == (
-        "12.0 % of the cost. Claude Code cannot apply it; your own code can"
-    )
+    assert tiles["costs more with tiered-stale"].cell.text == "$2.50"
+    assert notes(report)["costs more with tiered-stale"] == "12.0 % of the cost; Claude Code cannot apply it"
+    assert page_content(report).title.startswith("Plan A would have cost $2.50 more than this session's $")
     assert tiles["costs more per month at 1 run a day, as set"].cell.text == "$60 to $90"
 
 
 def test_what_the_marks_at_the_top_mean_is_below_the_tiles(planned: Report) -> None:
-    assert page_content(planned).legend == "~ projected"
+    assert page_content(planned).legend == "~ estimated or projected"
 
 
 def test_a_loss_that_may_be_a_saving_is_stated_without_a_sign() -> None:
@@ -120,7 +140,7 @@ def test_a_loss_that_may_be_a_saving_is_stated_without_a_sign() -> None:
 
 def test_a_name_of_which_only_masks_are_left_does_not_head_a_page(planned: Report) -> None:
     def headed(title: str) -> str:
-        return page_content(structs.replace(planned, session=structs.replace(planned.session, title=title))).title
+        return page_content(structs.replace(planned, session=structs.replace(planned.session, title=title))).about
 
     mask = MASK.format(kind="API key")
     assert says_something(f"deploy with {mask}")

@@ -46,7 +46,8 @@ def html(
             where scripts are disabled.
         progress: Called with the number of drawn charts and their total, which is most of the work.
     """
-    named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
+    parts = [content.chart, *(part for section in content.sections for part in section.parts)]
+    named = {part.name for part in parts if isinstance(part, Chart)}
     specified = {name: specification for name, specification in charts.items() if name in named}
     is_plain = not can_draw()
     pictures = {}

@@ -11,7 +11,7 @@ from inspector.report.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.report.pages.model import PageContent, Part
+    from inspector.report.pages.model import PageContent, Part, Tile
     from inspector.report.tables import Cell
 
 _MEANS_SOMETHING = re.compile(r"[\\`*_{}\[\]<>#|~$!&@]|:(?=\S)|(?<=www)\.")
@@ -23,6 +23,9 @@ _FENCE = re.compile("`{3,}")
 def markdown(content: PageContent) -> str:
     """Write the page with a trailing newline."""
     lines = [f"# {escaped(content.title)}", ""]
+    if content.folds:
+        lines += [escaped(content.about), ""]
+        lines += [*map(_tile, content.tiles), ""]
     for line in content.lead:
         lines += [_line(line), ""]
     for section in content.sections:
@@ -32,6 +35,12 @@ def markdown(content: PageContent) -> str:
     # Join the items of a list without blank lines.
     text = "\n".join(lines)
     return re.sub(r"(?m)^(- .*)\n\n(?=- )", r"\1\n", text).rstrip("\n") + "\n"
+
+
+def _tile(tile: Tile) -> str:
+    unit = f" {tile.unit}" if tile.unit else ""
+    note = "".join(_words(cell) for cell in tile.note)
+    return f"- {escaped(tile.title)}: **{escaped(tile.text)}**{unit}{f', {note}' if note else ''}"
 
 
 def escaped(text: str) -> str:

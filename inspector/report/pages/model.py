@@ -16,11 +16,13 @@ class PageContent:
     """All content of a page.
 
     Attributes:
-        title: The page's heading.
+        title: The page's heading: the finding of a session's page.
         about: Subject of the page, in a sentence or two.
         lead: Main results, in a sentence or two.
         tiles: Figures in large type.
         sections: Sections in order.
+        chart: The chart above the tiles; its section has only the table.
+        folds: Fold the results in sentences and all sections.
         is_sheet: Print it on one sheet of paper.
         identity: The session, if it is about a single one.
         legend: Explanation of the marks before the numbers at the top; empty if there are none.
@@ -31,6 +33,8 @@ class PageContent:
     lead: tuple[Line, ...]
     tiles: tuple[Tile, ...]
     sections: tuple[Section, ...]
+    chart: Chart | None = None
+    folds: bool = False
     is_sheet: bool = False
     identity: str = ""
     legend: str = ""
@@ -45,12 +49,19 @@ class Tile:
         cell: The figure.
         unit: Its unit; empty if the figure includes it, like dollars and shares.
         note: Small print below.
+        most: The upper end of a range that starts at `cell`; None for a single figure.
     """
 
     title: str
     cell: Cell
     unit: str = ""
     note: tuple[Cell, ...] = ()
+    most: Cell | None = None
+
+    @property
+    def text(self) -> str:
+        """The figure or the range, with its marks."""
+        return self.cell.shown if self.most is None else f"{self.cell.shown} to {self.most.shown}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ It must make sense to readers who have never seen the program, so technical term
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.recoveries import BEYOND
@@ -28,13 +28,35 @@ from inspector.report.monthly_saving import (
     runs_of,
 )
 from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
-from inspector.report.pages.model import Line, Tile
-from inspector.report.pages.session_sections import plan_name, strategies_of
+from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
+from inspector.report.pages.plan_sections import (
+    comparison_section,
+    deploy_sections,
+    explanation_sections,
+    method_section,
+    plan_sections,
+    reproduce_section,
+    risks_section,
+)
+from inspector.report.pages.session_sections import (
+    as_model_section,
+    bill_section,
+    calls_sections,
+    composition_section,
+    cost_section,
+    facts_table,
+    heaviest_section,
+    misses_section,
+    plan_name,
+    projection_section,
+    strategies_of,
+    totals_section,
+)
 from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetch_words, refetches_of
 from inspector.report.subagent_words import subagents_text
-from inspector.report.tables import Cell
+from inspector.report.tables import Cell, FigureCells
 from inspector.report.text import models_named
-from inspector.report.totals import cost_parts, plan_letter
+from inspector.report.totals import cost_parts, plan_letter, session_heading
 from inspector.report.uncertainty import HOLDS
 from inspector.safe_text import clip_cells
 from inspector.strategies.registry import STRATEGIES
@@ -42,18 +64,29 @@ from inspector.strategies.registry import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from inspector.replay.analysis.breakdown import BreakdownRow
     from inspector.replay.figure import Band
-    from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, PlanFacts, ProjectionFacts
+    from inspector.report.catalogue import NeededLaterFacts, PlanFacts, ProjectionFacts
     from inspector.report.document import Report, SavingPlanFacts
-    from inspector.report.tables import FigureCells, Step
+    from inspector.report.pages.model import Part
+    from inspector.report.tables import Step
+
 
 MOST_DESCRIBED: Final = 2
 """Strategies of a plan described in the lead."""
+
+MOST_TILES: Final = 3
 
 LONGEST_NAME: Final = 32
 """Cells of a plan's name in a tile."""
 
 LIST_PRICE: Final = "at list price"
+
+CAPTIONS: Final = {
+    "bill": "Cost of each call by kind of token. The costliest cache misses are named.",
+    "context": "Tokens of every prompt. Triangles mark compactions.",
+}
+"""Captions of the chart above the tiles."""
 
 _MEANS: Final = {
     "cache_read_usd": (
@@ -93,7 +126,7 @@ def is_suggested(report: Report) -> bool:
 
 
 def _spent(report: Report, figures: FigureCells) -> Line:
-    """Describe the session's cost, its largest component, and the extra cost of cache misses."""
+    """Describe the largest component of the cost, and the prompt tokens."""
     if not report.session.calls:
         return Line((Cell("The session contains no call to a model: there is nothing to replay."),))
     calls = IN_TEXT.plural(report.session.calls, "call")
@@ -105,13 +138,8 @@ def _spent(report: Report, figures: FigureCells) -> Line:
         peak,
         Cell(f" tokens{_of_window(report)}."),
     )
-    cost = figures.cell("baseline", "cost_usd")
-    if cost.value is None:
-        return Line(sent)
-    cells = [Cell("This session cost "), cost, Cell(f"{_billed_before(report)}. ")]
-    if made_of := _most_of_the_cost(report):
-        cells.append(Cell(f"{made_of}. "))
-    return Line((*cells, *sent, *_missed(report, figures)))
+    made_of = _most_of_the_cost(report)
+    return Line((*([Cell(f"{made_of}. ")] if made_of else []), *sent))
 
 
 def _subagents(report: Report) -> tuple[Line, ...]:
@@ -145,20 +173,7 @@ def _most_of_the_cost(report: Report) -> str:
         return ""
     name, share = max(parts, key=lambda part: getattr(report.cost, part[0]))
     means = f": {_MEANS[name]}" if name in _MEANS else ""
-    return f"{share} of it is {quantity(CostParts, name).label}{means}"
-
-
-def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
-    """Describe the extra cost of cache misses; empty if there are none, or no price."""
-    misses = report.cache_misses
-    if misses is None or not misses.calls or misses.extra_usd is None:
-        return ()
-    words = IN_TEXT.plural(misses.calls, "cache miss")
-    return (
-        Cell(f" {words} (text the provider had already received had to be processed again) cost "),
-        figures.cell("cache_misses", "extra_usd"),
-        Cell(" more than cache reads."),
-    )
+    return f"{share} of the cost is {quantity(CostParts, name).label}{means}"
 
 
 def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
@@ -177,7 +192,7 @@ def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
         yield Line((*cells[:-1], Cell(".")))
 
 
-def _part_words(row: CarriedFacts) -> str:
+def _part_words(row: BreakdownRow) -> str:
     """Name a part of the context in a sentence: `Read results`, `tool calls`."""
     if row.tool:
         return plain(f"{row.tool} results")
@@ -292,32 +307,63 @@ def _does(plan: PlanFacts | SavingPlanFacts) -> str:
     return f" Effect: {text}{f'; and {more} more' if more > 0 else ''}." if text else ""
 
 
+def finding(report: Report, figures: FigureCells) -> str:
+    """Return the page's title: the cost of the session and how much of it was avoidable, or the saving of its plan."""
+    if not report.session.calls:
+        return "This session contains no call to a model"
+    cost = figures.cell("baseline", "cost_usd")
+    if cost.value is None:
+        return f"This session sent {IN_TEXT.short(report.baseline.prompt_tokens)} prompt tokens"
+    if report.plans and not is_suggested(report):
+        plan = report.plans[0]
+        amount = amount_words(plan.saved, plan.needed_later, IN_TEXT)
+        if (plan.saved.usd or 0) < 0:
+            loss = IN_TEXT.dollars(-(plan.saved.usd or 0))
+            return f"Plan A would have cost {loss} more than this session's {cost.shown}"
+        return f"Plan A would have saved {amount} of this session's {cost.shown}"
+    misses = report.cache_misses
+    if misses is None or misses.extra_usd is None:
+        return f"This session cost {cost.shown}"
+    avoidable = figures.cell("cache_misses", "extra_usd").shown if misses.calls else "nothing"
+    return f"This session cost {cost.shown}; {avoidable} of it was avoidable"
+
+
 def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
-    """Return the tiles: saving of the first plan and its base, or without a plan the session's cost."""
+    """Return the three figures: cost, avoidable cost and possible saving, or the results of the user's plan."""
     calls = IN_TEXT.plural(report.session.calls, "call")
     cost = Tile(
         "cost without a plan" if report.plans else "cost",
         figures.cell("baseline", "cost_usd"),
-        note=(Cell(f"of {calls} to the model, {LIST_PRICE}{_billed_before(report)}"),),
+        note=(Cell(f"{calls} to the model, {LIST_PRICE}{_billed_before(report)}"),),
     )
+    if cost.cell.value is None:
+        cost = Tile("prompt tokens", figures.cell("baseline", "prompt_tokens"), "tokens", (Cell(f"in {calls}"),))
+    shown = [cost, *_avoidable_tile(report, figures)]
     if report.plans:
-        shown = [cost, *_plan_tiles(report, figures)]
+        of_plan = _plan_tiles(report, figures)
+        shown = [*shown, *of_plan] if is_suggested(report) else [cost, *of_plan, *shown[1:]]
     else:
-        sent = Tile(
-            "prompt tokens",
-            figures.cell("baseline", "prompt_tokens"),
-            "tokens",
-            (Cell(f"in total, sent with {calls}"),),
-        )
-        window = (Cell(_of_window(report).removeprefix(", ")),)
-        peak = Tile("largest prompt", figures.cell("baseline", "peak_prompt_tokens"), "tokens", window)
-        shown = [cost, *_best_tile(report, figures), sent, peak]
-    return tuple(tile for tile in shown if tile.cell.value is not None)
+        shown += _best_tile(report, figures)
+    return tuple(tile for tile in shown[:MOST_TILES] if tile.cell.value is not None)
+
+
+def _avoidable_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
+    """Return the tile of the extra cost of cache misses, or of their tokens without a price."""
+    misses = report.cache_misses
+    if misses is None or not report.session.calls:
+        return
+    words = IN_TEXT.plural(misses.calls, "cache miss")
+    sent = "text the provider had already received was processed again"
+    note = f"{words}: {sent}" if misses.calls else "no call read less from the cache than it could have"
+    if misses.extra_usd is not None:
+        yield Tile("avoidable", figures.cell("cache_misses", "extra_usd"), note=(Cell(note),))
+    elif misses.calls:
+        yield Tile("avoidable", figures.cell("cache_misses", "tokens"), "tokens", (Cell(note),))
 
 
 def legend_of(shown: tuple[Tile, ...], lines: tuple[Line, ...]) -> str:
     """Explain the marks before the numbers, in one line; empty if there are none."""
-    cells = [cell for tile in shown for cell in (tile.cell, *tile.note)] + [
+    cells = [cell for tile in shown for cell in (tile.cell, *tile.note, *([tile.most] if tile.most else []))] + [
         cell for line in lines for cell in line.cells
     ]
     marks = {LOWER_BOUND if cell.is_lower_bound else cell.known for cell in cells if cell.mark}
@@ -328,68 +374,76 @@ def legend_of(shown: tuple[Tile, ...], lines: tuple[Line, ...]) -> str:
 
 
 def _best_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
-    """Return the tile of the best plan's saving, if there is one."""
-    best = None if report.best_plan is None else report.best_plan.best
-    if best is not None:
-        title = f"the best plan ({clip_cells(plan_name(best), LONGEST_NAME)}) would save"
-        yield _saved_tile(best, title, figures, ("best_plan", "best"), _applied_by(report, best))
+    """Return the tile of the saving that the agent can apply, otherwise of the best plan's."""
+    found = report.best_plan
+    if found is None or not report.session.calls:
+        return
+    name = "best" if found.applicable is None else "applicable"
+    plan = found.best if found.applicable is None else found.applicable
+    if plan is None:
+        yield Tile("can be saved", Cell("nothing", value=0.0), note=(Cell(_sentence_part(_tried(report))),))
+        return
+    more = ""
+    if found.applicable is not None and found.best is not None and found.best.name != found.applicable.name:
+        amount = amount_words(found.best.saved, found.best.needed_later, IN_TEXT)
+        more = f"; your own code could apply {plan_name(found.best)}: {amount}"
+    yield _saved_tile(report, plan, figures, ("best_plan", name), more)
 
 
 def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
-    """Return the tiles of the first plan: session saving, monthly saving, and largest prompt."""
+    """Return the tiles of the first plan: session saving and monthly saving."""
     plan = report.plans[0]
-    is_loss = (plan.saved.usd if plan.saved.usd is not None else plan.saved.tokens or 0) < 0
-    # The suffix ", suggested as" is redundant here: the tile is the best plan's anyway.
-    name = clip_cells(plan_name(plan).partition(", suggested as ")[0], LONGEST_NAME)
-    named = f" ({name})" if name else ""
-    title = f"the best plan{named} would save" if plan.is_suggestion else f"saved with plan A{named}"
-    title = f"costs more with plan A{named}" if is_loss else title
-    yield _saved_tile(plan, title, figures, ("plans", 0), _applied_by(report, plan))
+    yield _saved_tile(report, plan, figures, ("plans", 0))
     if plan.projection is not None:
         yield _month_tile(plan, plan.projection)
-    peak, before = (figures.cell(*steps, "peak_prompt_tokens") for steps in (("plans", 0, "figures"), ("baseline",)))
-    window = _of_window(report).removeprefix(", ")
-    note = (Cell(f"{window}; " if window else ""), before, Cell(" without a plan"))
-    yield Tile("largest prompt with plan A", peak, "tokens", note)
-
-
-def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
-    """Describe whether the session's agent can apply a plan natively, and its alternative if not."""
-    chosen = plan_of_facts(plan)
-    if chosen is None or not plan.saved.tokens:
-        return ""
-    answer = answer_for(report.session.format, chosen)
-    text = answer.in_short
-    found = None if report.best_plan is None else report.best_plan.applicable
-    if found is None or not answer.is_lacking:
-        return text
-    amount = amount_words(found.saved, found.needed_later, IN_TEXT)
-    return f"{text}. {answer.natively_sentence(plan_name(found))}: {amount}"
 
 
 def _saved_tile(
-    plan: PlanFacts | SavingPlanFacts, title: str, figures: FigureCells, steps: tuple[Step, ...], applied: str
+    report: Report, plan: PlanFacts | SavingPlanFacts, figures: FigureCells, steps: tuple[Step, ...], more: str = ""
 ) -> Tile:
-    """Build the tile of a plan's saving: amount or tokens, share, net saving, and applicability.
+    """Build the tile of a plan's net saving, with the share of its saving and who can apply it.
 
     Args:
+        report: The report.
         plan: The plan.
-        title: Title of the tile.
         figures: The report's figures.
         steps: Path of the plan in the report.
-        applied: Applicability by the session's agent; empty if redundant.
+        more: Further words of its note.
     """
-    priced = plan.saved.usd is not None
+    priced, needed = plan.saved.usd is not None, plan.needed_later
     amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
-    needed = plan.needed_later
-    net = "" if needed is None else net_words(net_of(needed), IN_TEXT)
-    left = f"; {net} after re-fetches" if net and (amount.value or 0) > 0 else ""
-    note = (
-        replace(share, text=share.text.removeprefix(MINUS), is_loss=False),
-        Cell(f" {_of_what(plan)}{left}{f'. {applied}' if applied else ''}"),
-    )
+    # The suffix ", suggested as" is redundant here: the tile is the best plan's anyway.
+    name = clip_cells(plan_name(plan).partition(", suggested as ")[0], LONGEST_NAME)
+    is_loss = (amount.value or 0) < 0
+    chosen = plan_of_facts(plan)
+    answer = None if chosen is None or not plan.saved.tokens else answer_for(report.session.format, chosen)
+    title = f"saved with {name or 'plan A'}"
+    if answer is not None and answer.is_whole:
+        title = f"{answer.agent} can save"
+    elif answer is not None and answer.is_lacking:
+        title = "your own code can save"
+    if is_loss:
+        title = f"costs more with {name or 'plan A'}"
+    net = "" if needed is None or is_loss else net_words(net_of(needed), IN_TEXT)
+    share = replace(share, text=share.text.removeprefix(MINUS), is_loss=False)
+    note = [share, Cell(f" {_of_what(plan)}")]
+    most = None
+    if net and needed is not None:
+        worst, best = (figures.cell(*steps, "needed_later", f"saved_at_{end}_usd") for end in ("least", "most"))
+        amount, most = worst, best if best.value is not None and best.text != worst.text else None
+        note = [Cell(f"net of {refetch_words(refetches_of(needed), IN_TEXT)}")]
+    words = f", with {name}" if name and not is_loss else ""
+    if answer is not None and answer.is_lacking:
+        words += f"; {answer.agent} cannot apply it"
     unit = "" if priced else "tokens"
-    return Tile(title, replace(amount, text=amount.text.removeprefix(MINUS)), unit, note)
+    if is_loss:
+        amount = replace(amount, text=amount.text.removeprefix(MINUS))
+    return Tile(title, amount, unit, (*note, Cell(f"{words}{more}")), most)
+
+
+def _sentence_part(text: str) -> str:
+    """Return a sentence as part of another."""
+    return f"{text[:1].lower()}{text[1:].removesuffix('.')}"
 
 
 def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
@@ -409,3 +463,47 @@ def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
         ends = f"{middle}; {refetch_words(refetches_of(needed), IN_TEXT)}"
     cell = Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss)
     return Tile(title, cell, note=(Cell(ends),))
+
+
+def page_content(report: Report) -> PageContent:
+    figures = FigureCells(report)
+    sections = (
+        *calls_sections(report),
+        bill_section(report),
+        totals_section(report, figures),
+        cost_section(report, figures),
+        misses_section(report, figures),
+        composition_section(report, figures),
+        *plan_sections(report, figures),
+        comparison_section(report, figures),
+        risks_section(report, figures),
+        projection_section(report, figures),
+        as_model_section(report),
+        heaviest_section(report, figures),
+        Section("session", "The session", (facts_table(report, figures),), folded=True),
+        reproduce_section(report),
+        *deploy_sections(report),
+        *explanation_sections(report, figures),
+        method_section(report),
+    )
+    large, reported = tiles(report, figures), lead(report, figures)
+    shown = [section for section in sections if section is not None]
+    opening = next((part for section in shown for part in section.parts if _is_opening(part, report)), None)
+    shown = [replace(section, parts=tuple(part for part in section.parts if part != opening)) for section in shown]
+    return PageContent(
+        title=finding(report, figures),
+        identity=identity(report),
+        about=session_heading(report.session),
+        lead=reported,
+        tiles=large,
+        legend=legend_of(large, reported),
+        sections=tuple(shown),
+        chart=None if opening is None else Chart(opening.name, CAPTIONS[opening.name]),
+        folds=True,
+    )
+
+
+def _is_opening(part: Part, report: Report) -> TypeGuard[Chart]:
+    """Return True for the chart above the tiles: cost of each call, otherwise context over calls, or the plans'."""
+    has_bill = report.baseline.cost_usd is not None and (not report.plans or is_suggested(report))
+    return isinstance(part, Chart) and part.name == ("bill" if has_bill else "context")

@@ -1,6 +1,6 @@
 // Redraw every chart interactively. Without this script, the static picture remains.
 const specifications = JSON.parse(document.getElementById("chart-data").textContent);
-for (const place of document.querySelectorAll("[data-chart]")) {
+function draw(place) {
   const specification = specifications[place.dataset.chart];
   const drawn = place.innerHTML;
   const options = {
@@ -18,4 +18,10 @@ for (const place of document.querySelectorAll("[data-chart]")) {
     place.innerHTML = drawn;
     console.error(error);
   });
+}
+for (const place of document.querySelectorAll("[data-chart]")) {
+  // A chart in a closed section has no width yet.
+  const closed = place.closest("details:not([open])");
+  if (closed) closed.addEventListener("toggle", () => draw(place), { once: true });
+  else draw(place);
 }
