@@ -3,9 +3,7 @@
 None of them is recorded. Assumptions other than the default are hypothetical, and their figures are marked as projected
 where they differ from the provider's report.
 
-Default and maximum periods of projections of savings and sessions.
-
-Imports no other module of the package, so that the command line's help is fast.
+Imports no other module of the package at first, so that the command line's help is fast.
 """
 
 from __future__ import annotations
@@ -13,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.pricing.prices import Pricing
-
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from inspector.replay.pricing.prices import Pricing
     from inspector.replay.pricing.rates import Rates
 
 
@@ -25,6 +22,8 @@ DAYS_PER_MONTH: Final = 30.0
 """Days per month in projections."""
 
 MOST_DAYS: Final = 31
+
+SECONDS_PER_DAY: Final = 86_400.0
 
 
 class RunsPerDay(NamedTuple):
@@ -42,6 +41,10 @@ class RunsPerDay(NamedTuple):
     def origin(self) -> str:
         """Source of the number, in a word or two."""
         return "assumed" if self.is_assumed else "as set"
+
+    def fits(self, seconds: float) -> bool:
+        """Return True if runs of this length fit into a day one after another, or the user set their number."""
+        return not self.is_assumed or self.number * seconds <= SECONDS_PER_DAY
 
 
 ASSUMED_RUNS: Final = RunsPerDay(1, is_assumed=True)
@@ -85,6 +88,8 @@ class Assumptions:
         Raises:
             PriceFileError: The price file cannot be used.
         """
+        from inspector.replay.pricing.prices import Pricing
+
         return Pricing.load(price_file, factor=self.factor, model=self.model, rates=self.rates)
 
     def replays_as(self, other: Assumptions) -> bool:
