@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
-from inspector.replay.analysis.cache_misses import sum_of
-from inspector.replay.explain.miss_wording import describe_evidence
+from inspector.replay.analysis.cache_misses import describe_evidence, sum_of
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import rounded_result
 from inspector.report.build_report import to_report

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.alternatives import SETTING
+from inspector.replay.analysis.cache_misses import duration
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import duration
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import beyond_window_words
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts

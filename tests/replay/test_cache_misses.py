@@ -12,13 +12,19 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
-from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses, calls_missed_by_edits, missed_calls
+from inspector.replay.analysis.cache_misses import (
+    CacheMisses,
+    cache_misses,
+    calls_missed_by_edits,
+    describe_evidence,
+    duration,
+    missed_calls,
+)
 from inspector.replay.analysis.plan_outcome import cache_rewrite_costs
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
-from inspector.replay.explain.miss_wording import describe_evidence, duration
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.cache_misses import cache_misses, describe_evidence
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.replay.analysis.cache_misses import cache_misses, lifetimes
+from inspector.replay.analysis.cache_misses import cache_misses, describe_evidence, lifetimes
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.explanation import write_lifetimes
-from inspector.replay.explain.miss_wording import describe_evidence
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.session.model import ReportedMiss

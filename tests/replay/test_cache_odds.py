@@ -15,13 +15,14 @@ from msgspec import structs
 from inspector.replay.analysis.forecast import CacheSpread, CostComparison, ReadSpread, project_runs, read_spread
 from inspector.replay.analysis.validation import learned_caches
 from inspector.replay.assumptions import RunsPerDay
-from inspector.replay.cache.cache_models import CACHE_MODELS, CacheModel
-from inspector.replay.cache.cache_odds import (
+from inspector.replay.cache.cache_models import (
+    CACHE_MODELS,
     OTHERS,
     PAUSES,
     PRIOR_CALLS,
     PRIOR_MISSES,
     TYPICAL,
+    CacheModel,
     CacheObservations,
     CacheOdds,
     CallFeatures,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.alternatives import ModelSwitch, main_calls, model_switch, other_models
 from inspector.replay.analysis.cache_misses import cache_misses
-from inspector.replay.cache.cache_models import CACHE_MODELS, cache_model_for
-from inspector.replay.cache.cache_odds import PAUSES
+from inspector.replay.cache.cache_models import CACHE_MODELS, PAUSES, cache_model_for
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session

@@ -15,7 +15,7 @@ Uncertainty of a session's cost because caches do not always follow their rules.
 
 Recorded reads are certain. Two kinds of calls are not: calls without reported usage, and calls at which a plan changes
 text that was sent before, so that a different prefix must be found. Each of them reads the assumed prefix, or fails
-independently with the probability from `inspector.replay.cache.cache_odds`. That probability may itself be off, for all
+independently with the probability from `inspector.replay.cache.cache_models`. That probability may itself be off, for all
 calls together.
 """
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.cache.cache_models import CacheColumns, CacheModel
-    from inspector.replay.cache.cache_odds import ReadOdds
+    from inspector.replay.cache.cache_models import CacheColumns, CacheModel, ReadOdds
     from inspector.session.model import Usage
 
     Integers = NDArray[np.int64]

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.agent_breakpoints import LEAST, agent_rule
-from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
-from inspector.replay.cache.cache_odds import CacheObservations, CacheOdds, CallFeatures, ReadOdds
+from inspector.replay.cache.cache_models import (
+    CacheColumns,
+    CacheObservations,
+    CacheOdds,
+    CallFeatures,
+    ReadOdds,
+    cache_model_for,
+    recorded_cache,
+)
 from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.prompt_edits import Breakpoints, PromptEdits

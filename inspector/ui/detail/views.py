@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from inspector.errors import InspectorError
+from inspector.replay.analysis.cache_misses import describe_evidence, provider_reason
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.miss_wording import describe_evidence, provider_reason
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width, one_line, safe_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.alternatives import SETTING, main_calls, model_switch, other_models
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
-from inspector.replay.explain.miss_wording import describe_evidence, duration
+from inspector.replay.analysis.cache_misses import describe_evidence, duration
 from inspector.replay.figure import Figure, lowest_confidence
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
