@@ -15,7 +15,7 @@ from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.costs import priced_under
-from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session
+from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session, run_seconds
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures
@@ -174,6 +174,7 @@ def _projected(
         None if missed is None else missed.cost_at,
         CacheSpread.between(baseline, planned),
         0.0 if missed is None else missed.cost_at_worst,
+        run_seconds(baseline.history.session),
     )
     return replace(found, per_run=found.per_run.widened()) if found and options.model_uncertainty else found
 

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.assumptions import ASSUMED_RUNS, RunsPerDay
 from inspector.replay.figure import Band
 from inspector.report.monthly_saving import (
@@ -88,3 +90,13 @@ def test_a_saving_as_written_has_the_sign_of_the_difference_of_the_costs_as_writ
         for text in adding_up(before, Band(saved - cost * narrow, saved, saved + cost * narrow), IN_TEXT)
     )
     assert first - after == pytest.approx(less, abs=1e-6)
+
+
+def test_a_month_is_projected_only_from_runs_that_fit_into_it() -> None:
+    day = 86_400.0
+    cost = np.full(4, 0.5)
+    # Once a day is assumed: a run of a day fits, one of two days does not.
+    assert project_runs(cost, cost / 2, ASSUMED_RUNS, seconds=day) is not None
+    assert project_runs(cost, cost / 2, ASSUMED_RUNS, seconds=2 * day) is None
+    # A number that the user set may be of parallel runs.
+    assert project_runs(cost, cost / 2, RunsPerDay(1), seconds=2 * day) is not None

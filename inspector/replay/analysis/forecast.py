@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.alternatives import IdleRule
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.pricing.rates import Rates
+    from inspector.session.model import Session
 
 
 class PairedExperiment(NamedTuple):
@@ -302,6 +303,12 @@ class RunProjection:
         return self.per_day.times(self.days_per_month)
 
 
+def run_seconds(session: Session) -> float:
+    """Return the seconds between the first and the last call; 0 if not recorded."""
+    times = [call.time for call in session.calls if call.time is not None]
+    return max(times) - min(times) if times else 0.0
+
+
 def project_runs(
     baseline_cost: NDArray[np.float64],
     plan_cost: NDArray[np.float64],
@@ -310,6 +317,7 @@ def project_runs(
     recovery_cost: Mapping[int, float] | None = None,
     spread: CacheSpread | None = None,
     recovery_at_worst: float = 0.0,
+    seconds: float = 0.0,
 ) -> RunProjection | None:
     """Project runs like this session.
 
@@ -322,10 +330,13 @@ def project_runs(
             unknown.
         spread: Uncertainty of cache reads that were not recorded; none by default.
         recovery_at_worst: Dollars of recoveries at the upper end (`Recoveries.cost_at_worst`).
+        seconds: Duration of the session (`run_seconds`).
 
     Returns:
-        None if there are no calls, or one has no price.
+        None if there are no calls, one has no price, or an assumed number of runs does not fit into a day.
     """
+    if not runs.fits(seconds):
+        return None
     costs = np.stack((baseline_cost, plan_cost, plan_cost + _at_calls(recovery_cost, len(plan_cost))))
     costs = costs.astype(np.float64)
     if not costs.shape[1] or not np.isfinite(costs).all():

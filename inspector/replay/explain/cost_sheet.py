@@ -18,7 +18,7 @@ from inspector.replay.analysis.breakdown import Breakdown, results_by_difference
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.compactions import compaction_totals
 from inspector.replay.analysis.costs import model_costs, recorded_costs, side_spending
-from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session
+from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session, run_seconds
 from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.explain.explanation import (
@@ -307,7 +307,8 @@ def cost_sheet(
     recovery_cost, worst = (None, 0.0) if found is None else (found.cost_at, found.cost_at_worst)
     spread = CacheSpread.between(baseline, planned)
     costs = baseline.ledger.cost, planned.ledger.cost
-    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovery_cost, spread, worst)
+    seconds = run_seconds(baseline.history.session)
+    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovery_cost, spread, worst, seconds)
     next_calls = project_session(baseline, planned, terms.next_calls, recovery_cost)
     models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)

@@ -330,7 +330,7 @@ def assess(
     `search` resumes after a cancellation.
     """
     from inspector.replay.analysis.alternatives import breakpoint_prices
-    from inspector.replay.analysis.forecast import CacheSpread, project_runs
+    from inspector.replay.analysis.forecast import CacheSpread, project_runs, run_seconds
     from inspector.replay.analysis.hazards import hazards_of
     from inspector.replay.analysis.recoveries import recoveries
     from inspector.replay.assumptions import Assumptions
@@ -348,7 +348,8 @@ def assess(
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     days = (terms or Assumptions()).days_per_month
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
-    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread, found.cost_at_worst)))
+    worst, seconds = found.cost_at_worst, run_seconds(session)
+    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread, worst, seconds)))
     post(Risks(session, hazards, found))
     if is_cancelled():
         return

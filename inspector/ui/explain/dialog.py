@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from inspector.replay.analysis.breakdown import Breakdown, results_by_difference
 from inspector.replay.analysis.compactions import calls_around
-from inspector.replay.analysis.forecast import CacheSpread, project_runs
+from inspector.replay.analysis.forecast import CacheSpread, project_runs, run_seconds
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.replay import replay
@@ -319,7 +319,8 @@ def _of_costs(
     recovered = recoveries(outcome.baseline, outcome.replay, search.run_to_the_end())
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
     days, worst = terms.days_per_month, recovered.cost_at_worst
-    runs = project_runs(*costs, runs_per_day, days, recovered.cost_at, spread, worst)
+    seconds = run_seconds(outcome.baseline.history.session)
+    runs = project_runs(*costs, runs_per_day, days, recovered.cost_at, spread, worst, seconds)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
     cost = found["cost_usd"]
     # Rounded as everywhere, so that cost and saving add up.
