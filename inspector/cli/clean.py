@@ -148,7 +148,7 @@ def run(options: Namespace) -> int:
 
 def _listing(found: Sequence[CacheContent]) -> str:
     from inspector.report.numbers import file_size
-    from inspector.report.path_redaction import shown_path
+    from inspector.report.secret_redaction import shown_path
     from inspector.safe_text import one_line
 
     lines = []

@@ -78,7 +78,7 @@ def _heading(count: int) -> str:
 
 
 def _entry(name: str, text: str) -> list[str]:
-    from inspector.report.path_redaction import shown_name
+    from inspector.report.secret_redaction import shown_name
     from inspector.safe_text import one_line
 
     shown = one_line(shown_name(text), limit=2000).encode("ascii", "backslashreplace").decode()

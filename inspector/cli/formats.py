@@ -77,7 +77,7 @@ def _document(path: Path | None) -> FormatsReport:
 
 def _sessions_in(folder: Path, unread: dict[str, str]) -> Iterator[tuple[Detection, Session]]:
     """Yield the sessions below a folder, including subagents; note those that cannot be read."""
-    from inspector.report.path_redaction import shown_path
+    from inspector.report.secret_redaction import shown_path
     from inspector.session.discovery import found_in
 
     for header in found_in(folder, with_subagents=True):

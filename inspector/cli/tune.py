@@ -120,7 +120,7 @@ def run(options: Namespace) -> int:
     if missing:
         narrate(missing)
     results.close()
-    from inspector.report.path_redaction import shown_path
+    from inspector.report.secret_redaction import shown_path
 
     plan_file, options.output = options.output, options.report
     form = partial(

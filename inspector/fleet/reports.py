@@ -20,7 +20,7 @@ from inspector.report.folder import SessionRow, UnreadSession, folder_report, se
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
-from inspector.report.path_redaction import shown_name, shown_path
+from inspector.report.secret_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.report.set_session import SetSession, began, set_session
 from inspector.session.discovery import describe_folder, found_in, is_session_list

@@ -15,7 +15,7 @@ from inspector.fleet.executors import Job, JobLost
 from inspector.fleet.result_cache import key_of
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.sessions import counted_inputs
-from inspector.report.path_redaction import shown_path
+from inspector.report.secret_redaction import shown_path
 from inspector.session.open import open_session
 from inspector.session.related import calls_counted_elsewhere
 from inspector.strategies.history.history import History

@@ -24,7 +24,7 @@ from inspector.report.cache_settings import CLAUDE_SETTINGS
 from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
 from inspector.report.export.target import ExportError
 from inspector.report.numbers import IN_TEXT
-from inspector.report.path_redaction import shown_path
+from inspector.report.secret_redaction import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,7 +27,7 @@ from inspector.report.folder_compactions import (
 )
 from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
 from inspector.report.numbers import IN_TEXT
-from inspector.report.path_redaction import shown_name
+from inspector.report.secret_redaction import shown_name
 from inspector.report.uncertainty import REPLAY_CAVEAT, uncertain_saving
 from inspector.session.related import parent_of
 

@@ -19,8 +19,8 @@ from inspector.file_history.history import file_history
 from inspector.recall.find import RecalledText, find_in, sessions_at
 from inspector.recall.originals import original_of
 from inspector.report.file_listings import changelog_document, state_document, state_notes, state_text
-from inspector.report.secret_masks import MASK
 from inspector.report.secret_redaction import SecretRedactor
+from inspector.report.secret_rules import MASK
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

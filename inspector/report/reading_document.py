@@ -12,7 +12,7 @@ from msgspec import Struct
 import inspector
 from inspector.report.catalogue import Count, about
 from inspector.report.document import SCHEMA_VERSION
-from inspector.report.path_redaction import shown_path
+from inspector.report.secret_redaction import shown_path
 from inspector.session.registry import PLUG_INS
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
 

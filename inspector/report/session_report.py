@@ -39,8 +39,14 @@ from inspector.report.export import part_of
 from inspector.report.ledger_facts import ledger_facts, utc_time
 from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.options import ReportOptions
-from inspector.report.path_redaction import secrets_of_names, shown_name, shown_path, without_secrets_of_names
-from inspector.report.secret_redaction import SecretRedactor, excerpt
+from inspector.report.secret_redaction import (
+    SecretRedactor,
+    excerpt,
+    secrets_of_names,
+    shown_name,
+    shown_path,
+    without_secrets_of_names,
+)
 from inspector.report.subagent_words import without_texts
 from inspector.session.model import BlockKind, session_name
 from inspector.session.unknown_parts import unknown_parts

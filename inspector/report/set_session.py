@@ -16,7 +16,7 @@ from inspector.replay.sessions import StartedTotals
 from inspector.report.build_report import to_report
 from inspector.report.catalogue import FigureSet
 from inspector.report.ledger_facts import utc_time
-from inspector.report.path_redaction import shown_path
+from inspector.report.secret_redaction import shown_path
 from inspector.session.model import LinkKind
 from inspector.session.registry import format_named
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from inspector.replay.quantity import DOLLAR_DIGITS
 from inspector.report.numbers import rounded
-from inspector.report.path_redaction import shown_name, shown_path
+from inspector.report.secret_redaction import shown_name, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

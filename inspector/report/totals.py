@@ -11,7 +11,7 @@ from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.catalogue import LOWER_BOUND, CostParts, FigureSet, PlanFacts, totals_shown
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
-from inspector.report.secret_masks import says_something
+from inspector.report.secret_rules import says_something
 from inspector.report.tables import Cell
 
 if TYPE_CHECKING:

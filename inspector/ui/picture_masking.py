@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from inspector.report.path_redaction import USER_NAME
+from inspector.report.secret_redaction import USER_NAME
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:

@@ -125,7 +125,7 @@ LONGEST_STEM = 24
 def file_stem(session: Path) -> str:
     """Return the first part of the name of a file about a session. Secrets and user names are left out."""
     # Importing it compiles all secret patterns, which would delay the first paint.
-    from inspector.report.path_redaction import shown_name
+    from inspector.report.secret_redaction import shown_name
 
     stem = _NOT_IN_NAMES.sub("-", shown_name(session.name.partition(".")[0])).strip("-.") or "session"
     whole_words = stem[: LONGEST_STEM + 1].rpartition("-")[0]
@@ -134,7 +134,7 @@ def file_stem(session: Path) -> str:
 
 def display_path(path: Path) -> str:
     """Return the path with the home folder shortened to `~`."""
-    from inspector.report.path_redaction import without_home
+    from inspector.report.secret_redaction import without_home
 
     return without_home(str(path))
 

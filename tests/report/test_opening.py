@@ -15,7 +15,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.pages.model import Chart
 from inspector.report.pages.opening import page_content
-from inspector.report.secret_masks import MASK, says_something
+from inspector.report.secret_rules import MASK, says_something
 from inspector.report.session_report import report_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
