@@ -24,8 +24,7 @@ from inspector.cli.commands import COMMANDS
 from inspector.cli.doctor import VARIABLES
 from inspector.hook.compiled import left_out
 from inspector.report import catalogue
-from inspector.report.export import TARGETS
-from inspector.report.export.apply_methods import HOOK, OF_AGENTS
+from inspector.report.export import HOOK, OF_AGENTS, TARGETS
 from inspector.session.registry import all_formats, format_named
 from inspector.settings import SETTINGS
 from inspector.strategies.core.batching import GROUP as BATCHING

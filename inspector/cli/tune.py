@@ -137,8 +137,7 @@ def run(options: Namespace) -> int:
 
 def _check(options: Namespace) -> None:
     """Validate the command line before anything is read."""
-    from inspector.report.export import TITLES
-    from inspector.report.export.compaction import COMPACTION_SETTINGS
+    from inspector.report.export import COMPACTION_SETTINGS, TITLES
     from inspector.strategies.registry import suggestion
 
     _check_compaction(options)

@@ -21,8 +21,7 @@ from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How,
 from inspector.replay.tuning.compaction_costs import LEAST_COMPACTIONS, EffectiveThreshold
 from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.report.cache_settings import CLAUDE_SETTINGS
-from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
-from inspector.report.export.target import ExportError
+from inspector.report.export import COMPACTION_SETTINGS, ExportError, default_threshold, export_compaction
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_path
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.tuning.compaction_costs import CompactedSession, IdleOutcome, ThresholdChoice, ThresholdTable
     from inspector.replay.tuning.search import FleetGroup
-    from inspector.report.export.target import Exported
+    from inspector.report.export import Exported
 
 LATE = 1.1
 """Compactions that fire at this multiple of the configured threshold, or above, are reported as late."""

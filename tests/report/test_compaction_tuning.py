@@ -20,8 +20,7 @@ from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
-from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
-from inspector.report.export.target import ExportError
+from inspector.report.export import COMPACTION_SETTINGS, ExportError, default_threshold, export_compaction
 from inspector.report.forms import tune_written
 from inspector.report.numbers import MINUS
 from inspector.report.tuning import TuneReport, TuningTerms, tune_report
