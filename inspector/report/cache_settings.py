@@ -16,7 +16,7 @@ from inspector.replay.analysis.alternatives import FIRST_VERSION
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.cache_misses import HOUR
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.pricing.context_window import agent_version
+from inspector.replay.pricing.prices import agent_version
 from inspector.replay.quantity import about
 from inspector.replay.tuning.compaction_costs import idle_outcome
 from inspector.report.numbers import IN_TEXT

@@ -16,7 +16,7 @@ from inspector.replay.analysis.alternatives import (
 )
 from inspector.replay.analysis.forecast import widened
 from inspector.replay.figure import HowKnown
-from inspector.replay.pricing.context_window import CODEX_SHOWN
+from inspector.replay.pricing.prices import CODEX_SHOWN
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.replay.tuning.compaction_costs import LEAST_COMPACTIONS, EffectiveThreshold
 from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, Verdict

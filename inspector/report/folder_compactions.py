@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.report.catalogue import Count, Known, Unit, about, figure
-from inspector.report.numbers import DOLLAR_DIGITS
+from inspector.replay.quantity import DOLLAR_DIGITS, Count, Known, Unit, about, figure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

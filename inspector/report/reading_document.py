@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Struct
 
 import inspector
-from inspector.report.catalogue import Count, about
+from inspector.replay.quantity import Count, about
 from inspector.report.document import SCHEMA_VERSION
 from inspector.report.secret_redaction import shown_path
 from inspector.session.registry import PLUG_INS

@@ -13,7 +13,7 @@ from inspector.report.session_listings import plug_in_problems
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.history.tools import ToolKind, tool_kind
-from inspector.strategies.library.tiered_stale import TieredStale
+from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import PLUG_INS
 
