@@ -25,7 +25,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.report.session_listings import reading_text
+from inspector.report.listings import reading_text
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.model import TextUnavailableError

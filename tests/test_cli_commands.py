@@ -209,7 +209,7 @@ def test_formats_lists_every_format_with_where_it_is_looked_for():
 
 
 def test_formats_says_of_a_database_and_of_a_folder_whether_it_is_there(tmp_path: Path, monkeypatch):
-    from inspector.report.session_listings import formats_text
+    from inspector.report.listings import formats_text
     from inspector.session.registry import all_formats
 
     (tmp_path / "opencode").mkdir()

@@ -94,7 +94,7 @@ def _print(history: FileHistory, options: Namespace) -> None:
 
 
 def _print_files(history: FileHistory, form: str) -> None:
-    from inspector.report.file_listings import files_document, files_markdown, files_text
+    from inspector.report.listings import files_document, files_markdown, files_text
 
     if form == "json":
         write_json(files_document(history))
@@ -103,7 +103,7 @@ def _print_files(history: FileHistory, form: str) -> None:
 
 
 def _print_events(history: FileHistory, options: Namespace) -> None:
-    from inspector.report.file_listings import events_document, events_text
+    from inspector.report.listings import events_document, events_text
 
     path = history.find(options.file)
     if options.format == "json":
@@ -114,7 +114,7 @@ def _print_events(history: FileHistory, options: Namespace) -> None:
 
 def _print_changelog(history: FileHistory, options: Namespace) -> None:
     from inspector.file_history.changelog import generate_changelog
-    from inspector.report.file_listings import changelog_document, changelog_markdown, changelog_text
+    from inspector.report.listings import changelog_document, changelog_markdown, changelog_text
 
     changes = generate_changelog(history, options.file)
     if options.format == "json":
@@ -124,7 +124,7 @@ def _print_changelog(history: FileHistory, options: Namespace) -> None:
 
 
 def _print_state(history: FileHistory, options: Namespace) -> None:
-    from inspector.report.file_listings import state_document, state_notes, state_text
+    from inspector.report.listings import state_document, state_notes, state_text
 
     state = history.file_state_at(options.file, options.at.turn_in(history))
     if options.format == "json":
@@ -136,7 +136,7 @@ def _print_state(history: FileHistory, options: Namespace) -> None:
 
 
 def _print_difference(history: FileHistory, options: Namespace) -> None:
-    from inspector.report.file_listings import difference_text, state_notes
+    from inspector.report.listings import difference_text, state_notes
 
     path = history.find(options.file)
     old, new = (history.file_state_at(path, point.turn_in(history)) for point in options.diff)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from inspector.report.reading_document import FormatsReport
+    from inspector.report.listings import FormatsReport
     from inspector.session.format import Detection
     from inspector.session.model import Session
 
@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """List the formats, or explain the detection of one file."""
-    from inspector.report.session_listings import formats_text, reading_text
+    from inspector.report.listings import formats_text, reading_text
     from inspector.session.registry import PLUG_INS, all_formats
 
     if options.schema:
@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
 
 def _document(path: Path | None) -> FormatsReport:
     from inspector.cli.reading import is_list
-    from inspector.report.reading_document import formats_report, reading_report
+    from inspector.report.listings import formats_report, reading_report
     from inspector.session.registry import all_formats
 
     if path is None:

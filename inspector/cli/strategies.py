@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print strategies, plans, or the tool classes of a session."""
-    from inspector.report.strategy_listings import strategies_text, strategy_data, strategy_text
+    from inspector.report.listings import strategies_text, strategy_data, strategy_text
     from inspector.strategies.core.parameters import ParameterError
     from inspector.strategies.presets import PRESETS
     from inspector.strategies.registry import PLUG_INS, STRATEGIES, strategy_type, suggestion
@@ -60,7 +60,7 @@ def run(options: Namespace) -> int:
 
 
 def _show_plans(options: Namespace, *, color: bool) -> int:
-    from inspector.report.strategy_listings import KnownPlan, plan_data, plans_text
+    from inspector.report.listings import KnownPlan, plan_data, plans_text
     from inspector.strategies.presets import PRESETS, saved_plans
 
     known = [
@@ -87,7 +87,7 @@ def _show_plans(options: Namespace, *, color: bool) -> int:
 
 
 def _show_tools(options: Namespace, *, color: bool) -> int:
-    from inspector.report.strategy_listings import tools_data, tools_text
+    from inspector.report.listings import tools_data, tools_text
 
     session = read_session(options.tools)
     if options.json:

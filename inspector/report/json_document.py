@@ -59,7 +59,7 @@ if __name__ == "__main__":
     from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
-    from inspector.report.reading_document import FormatsReport
+    from inspector.report.listings import FormatsReport
     from inspector.report.tuning import TuneReport
 
     kinds: dict[str, type[Struct]] = {

@@ -18,7 +18,7 @@ from inspector.file_history.changelog import generate_changelog
 from inspector.file_history.history import file_history
 from inspector.recall.find import RecalledText, find_in, sessions_at
 from inspector.recall.originals import original_of
-from inspector.report.file_listings import changelog_document, state_document, state_notes, state_text
+from inspector.report.listings import changelog_document, state_document, state_notes, state_text
 from inspector.report.secret_redaction import SecretRedactor
 from inspector.report.secret_rules import MASK
 from inspector.session.errors import SessionError

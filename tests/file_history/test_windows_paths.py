@@ -9,7 +9,7 @@ from inspector.file_history.history import FileEventKind, file_history
 from inspector.replay.analysis.breakdown import resend_cost
 from inspector.replay.analysis.context_breakdown import Grouping, RepeatKind, context_breakdown
 from inspector.replay.engine.replay import replay
-from inspector.report.file_listings import event_counts, files_text, short_path
+from inspector.report.listings import event_counts, files_text, short_path
 from inspector.session.files import joined_path, relative_path, same_file
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

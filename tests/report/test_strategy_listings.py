@@ -1,4 +1,4 @@
-from inspector.report.strategy_listings import classed_tools, tools_text
+from inspector.report.listings import classed_tools, tools_text
 from inspector.session.formats.plain import read_conversation
 from inspector.strategies.history.tools import ToolKind
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.report.json_document import schema_text
-from inspector.report.reading_document import FormatsReport
-from inspector.report.session_listings import reading_text
+from inspector.report.listings import FormatsReport, reading_text
 from inspector.session.format import ContainedSession
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect

@@ -8,7 +8,7 @@ import pytest
 from inspector import open_session
 from inspector.file_history.history import FileEventKind, file_history
 from inspector.replay.analysis.context_breakdown import ReadState
-from inspector.report.file_listings import event_counts, known_in_words
+from inspector.report.listings import event_counts, known_in_words
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.ui.facade import Running

@@ -13,7 +13,7 @@ from inspector.file_history.history import FileEventKind
 from inspector.file_history.operations import Read
 from inspector.replay.analysis.context_breakdown import ReadState
 from inspector.replay.figure import Figure
-from inspector.report.file_listings import (
+from inspector.report.listings import (
     LOOSE_LINE,
     change_size,
     event_counts,

@@ -11,7 +11,7 @@ from textual.reactive import var
 from inspector.file_history.changelog import generate_changelog
 from inspector.file_history.history import FileEventKind, file_history
 from inspector.replay.analysis.context_breakdown import files_in_context
-from inspector.report.file_listings import short_path, state_notes
+from inspector.report.listings import short_path, state_notes
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cut_middle, one_line
 from inspector.ui.actions.action import bindings

@@ -126,7 +126,7 @@ class RelatedSessions:
             return
 
         def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
-            from inspector.report.session_listings import reading_text
+            from inspector.report.listings import reading_text
             from inspector.session.errors import SessionError
             from inspector.session.registry import detect
 
