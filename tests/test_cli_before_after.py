@@ -16,14 +16,21 @@ import numpy as np
 import pytest
 
 from inspector.cli import main
-from inspector.report.before_after import MEASURES, SETS, BeforeAfterReport, MeasureFacts, before_after_report
+from inspector.report.before_after import (
+    MEASURES,
+    SETS,
+    BeforeAfterReport,
+    MeasureFacts,
+    SessionPart,
+    SetSession,
+    before_after_report,
+)
 from inspector.report.before_after_page import before_after_content, before_after_text
 from inspector.report.catalogue import FigureSet
 from inspector.report.folder import FolderReport, UnreadSession
 from inspector.report.forms import before_after_written
 from inspector.report.json_document import schema_text
 from inspector.report.pages.html import html
-from inspector.report.set_session import SessionPart, SetSession
 from inspector.safe_text import cell_width
 from tests.conftest import ROOT
 from tests.program import run_here
@@ -32,7 +39,7 @@ from tests.report.pages import Page, at
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.set_session import SetName
+    from inspector.report.before_after import SetName
 
 SAMPLES = ROOT / "sample_sessions"
 CORPUS = Path(os.environ.get("INSPECTOR_SHARED", "")) / "corpus" / "claude-code"

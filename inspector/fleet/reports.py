@@ -15,14 +15,13 @@ from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTer
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import SubagentReader
-from inspector.report.before_after import before_after_report
+from inspector.report.before_after import SetSession, before_after_report, began, set_session
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.secret_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
-from inspector.report.set_session import SetSession, began, set_session
 from inspector.session.discovery import describe_folder, found_in, is_session_list
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator
@@ -36,9 +35,8 @@ if TYPE_CHECKING:
 
     from inspector.fleet.executors import Progress
     from inspector.fleet.session_tasks import PlanRequest
-    from inspector.report.before_after import BeforeAfterReport
+    from inspector.report.before_after import BeforeAfterReport, SetName
     from inspector.report.folder import FolderReport
-    from inspector.report.set_session import SetName
 
 
 def report_on_folder(

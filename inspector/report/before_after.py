@@ -11,11 +11,13 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.before_after import ChangeVerdict, Statistic, difference
+from inspector.replay.analysis.before_after import LEAST_SESSIONS, ChangeVerdict, Statistic, difference
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.compactions import compaction_aftermaths, rereads_of_calls
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.quantity import (
     DOLLAR_DIGITS,
@@ -29,17 +31,240 @@ from inspector.replay.quantity import (
     quantities,
 )
 from inspector.replay.sessions import StartedTotals
-from inspector.report.catalogue import FigureSet  # noqa: TC001  needed at run time for the schema
-from inspector.report.difference_words import answer, headline
+from inspector.report.build_report import to_report
+from inspector.report.catalogue import FigureSet
 from inspector.report.folder import UnreadSession, summed
-from inspector.report.numbers import IN_TEXT, rounded
-from inspector.report.set_session import SessionPart, SetName, SetSession
+from inspector.report.ledger_facts import utc_time
+from inspector.report.numbers import IN_TEXT, NOTHING, rounded, with_minus_sign
+from inspector.report.secret_redaction import shown_path
 from inspector.report.subagent_words import started_words
+from inspector.session.model import LinkKind
+from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from inspector.replay.analysis.before_after import SetDifference
+    from inspector.replay.engine.replay import Replay
+    from inspector.replay.sessions import SubagentCosts
+
+
+def written(value: float | None, unit: str) -> str:
+    """Format a figure of `MeasureFacts`, or a difference of two; a difference of shares is in points."""
+    match unit:
+        case "$":
+            return IN_TEXT.dollars(value)
+        case "share":
+            return IN_TEXT.share(value)
+        case "tokens":
+            return IN_TEXT.whole(value)
+        case _:
+            if value is None:
+                return NOTHING
+            return with_minus_sign(f"{value:,.{2 if abs(value) < 9.995 else 1}f}")
+
+
+def answer(found: SetDifference, unit: str, effect: float) -> str:
+    """Describe a difference: `18.3 % less (8.0 to 27.1 %)`.
+
+    Args:
+        found: The difference.
+        unit: Unit, as in `MeasureFacts`.
+        effect: The size of difference to detect, as a share of before.
+    """
+    wanted = f"{100 * effect:g} {'points' if unit == 'share' else '%'}"
+    before, after = found.sessions
+    match found.verdict:
+        case ChangeVerdict.TOO_FEW if min(before, after) >= LEAST_SESSIONS:
+            return "nothing to compare: one of the sets has none"
+        case ChangeVerdict.TOO_FEW:
+            kind = "sessions with a price" if unit == "$" else "sessions"
+            return (
+                f"too few {kind} to compare, {before:,} before and {after:,} after: with fewer than {LEAST_SESSIONS} "
+                f"in each set, chance dominates; {_more_of_each(before, after)}"
+            )
+        case ChangeVerdict.LESS | ChangeVerdict.MORE:
+            low, middle, high = _sizes(found, unit)
+            if found.verdict is ChangeVerdict.LESS:
+                low, high = high, low
+            size = _size(middle, unit, found)
+            return f"{size} {found.verdict.value} ({_size(low, unit, found, bare=True)} to {_size(high, unit, found)})"
+        case _:
+            low, _, high = _sizes(found, unit)
+            if low == high:
+                return "equal in both sets"
+            between = f"{_signed(low, unit, found)} to {_signed(high, unit, found)}"
+            if found.verdict is ChangeVerdict.SMALL:
+                return f"no difference of {wanted} or more: {between}"
+            return f"no significant difference, {between}: {_needed(found, wanted)}"
+
+
+def _more_of_each(before: int, after: int) -> str:
+    lacks = ((LEAST_SESSIONS - before, "before"), (LEAST_SESSIONS - after, "after"))
+    return " and ".join(f"{count:,} more {name}" for count, name in lacks if count > 0) + " needed"
+
+
+def _needed(found: SetDifference, wanted: str) -> str:
+    """Describe how many more sessions would detect a difference of a given size."""
+    if not isfinite(found.more):
+        return f"no number of sessions would detect a difference of {wanted}"
+    if not found.more:
+        return f"these sessions would detect a difference of {wanted} four times in five"
+    alone = f" (or {found.more_after:,.0f} more after only)" if isfinite(found.more_after) else ""
+    return f"about {found.more:,.0f} more sessions per set{alone} are needed to detect a difference of {wanted}"
+
+
+def _sizes(found: SetDifference, unit: str) -> tuple[float, float, float]:
+    """Return lower end, middle and upper end: in percent of before, or in the unit if percentages make no sense."""
+    if unit == "share" or isnan(found.share_low):
+        return found.low, found.change, found.high
+    return 100 * found.share_low, 100 * found.share, 100 * found.share_high
+
+
+def _size(value: float, unit: str, found: SetDifference, *, bare: bool = False) -> str:
+    """Format the size of a difference without its sign; `bare` omits the unit if another one follows."""
+    if unit == "share":
+        return f"{100 * abs(value):,.1f}{'' if bare else ' points'}"
+    if isnan(found.share_low):
+        return written(abs(value), unit)
+    return f"{abs(value):,.1f}{'' if bare else ' %'}"
+
+
+def _signed(value: float, unit: str, found: SetDifference) -> str:
+    return f"{_size(value, unit, found)} {'less' if value < 0 else 'more'}"
+
+
+def headline(verdict: str, text: str, per: str) -> str:
+    """Describe the difference in cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
+
+    Args:
+        verdict: The verdict, a value of `ChangeVerdict`.
+        text: The description by `answer`.
+        per: The unit that has the cost, such as a call.
+    """
+    if verdict not in (ChangeVerdict.LESS, ChangeVerdict.MORE):
+        return f"cost per {per}: {text}"
+    size, bracket, interval = text.partition(" (")
+    return f"after costs {size} per {per}{bracket}{interval}"
+
+
+SetName = Literal["before", "after"]
+
+
+class SetSession(Struct, frozen=True, kw_only=True):
+    """One session of a set. A call in several sessions is counted for one of them."""
+
+    path: Annotated[str, about("File of the session, with the home folder as `~`.")]
+    set: Annotated[SetName, about("The set it is in.")]
+    agent: Annotated[str, about("The agent.")]
+    version: Annotated[str, about("The program that recorded it, with its version; empty if unknown.")]
+    began: Annotated[str, about("Start, ISO 8601 in UTC; empty if unknown.")]
+    subagents: Annotated[Count, about("Other sessions that it started; their calls are not counted here.")]
+    started: Annotated[StartedTotals, about("Calls and cost of those sessions.")] = field(default_factory=StartedTotals)
+    figures: Annotated[FigureSet, about("Figures as in its own report.")]
+    parts: Annotated[list[SessionPart], about("Calls of the session by model.")]
+
+
+class SessionPart(Struct, frozen=True, kw_only=True):
+    """The calls of one model in a session."""
+
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Number of calls.")]
+    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars; null without a price.")]
+    prompt_tokens: Annotated[Count, figure("prompt tokens", Unit.TOKENS, "Tokens of the prompts.")]
+    cache_read_tokens: Annotated[
+        Count, figure("cache reads", Unit.TOKENS, "The part of them read from the prompt cache.")
+    ]
+    output_tokens: Annotated[Count, figure("output", Unit.TOKENS, "Response tokens.")]
+    misses: Annotated[
+        Count, figure("cache misses", Unit.CALLS, "Calls that read clearly less from the cache than they could have.")
+    ]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions followed by one of these calls.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
+
+
+def set_session(
+    path: Path,
+    baseline: Replay,
+    whole: Replay,
+    subagents: SubagentCosts | None = None,
+    name: SetName = "before",
+) -> SetSession:
+    """Collect the compared figures of a session.
+
+    Args:
+        path: Path that opens it.
+        baseline: The calls that are counted for it, with nothing cut.
+        whole: The whole session with nothing cut, including calls counted for other sessions.
+        subagents: Costs of the sessions that it started; None for none.
+        name: The set it is in.
+    """
+    session = baseline.history.session
+    known = format_named(session.format)
+    started = [link for link in session.links if link.kind is LinkKind.SUBAGENT]
+    return SetSession(
+        path=shown_path(path),
+        set=name,
+        agent=known.title if known is not None else session.format,
+        version=session.agent,
+        began=utc_time(began(baseline, whole)),
+        subagents=len(started),
+        started=StartedTotals.of(subagents),
+        figures=to_report(FigureSet, baseline.figures),
+        parts=_parts(baseline, whole),
+    )
+
+
+def began(baseline: Replay, whole: Replay) -> float | None:
+    """Return the time a session began, seconds since the epoch; calls copied from another session do not count.
+
+    Args:
+        baseline: The calls that are counted for it.
+        whole: The whole session.
+    """
+    mine, session = baseline.history.session.calls, whole.history.session
+    if len(mine) == len(session.calls):
+        times = [message.time for message in session.messages if not message.is_inherited]
+    else:
+        times = [call.time for call in mine]
+    return min((time for time in times if time is not None), default=None)
+
+
+def _parts(baseline: Replay, whole: Replay) -> list[SessionPart]:
+    ledger, calls = baseline.ledger, baseline.history.session.calls
+    models = [call.model for call in calls]
+    counted = {call.response for call in calls}
+    every = whole.history.session.calls
+
+    def by_model(found: Iterable[int]) -> Counter[str]:
+        return Counter(every[call].model for call in found if every[call].response in counted)
+
+    misses = by_model(miss.call for miss in cache_misses(whole).misses)
+    compactions = by_model(each.call for each in compaction_aftermaths(whole))
+    again = rereads_of_calls(whole)
+    rereads = by_model(call for call in np.flatnonzero(again).tolist() for _ in range(int(again[call])))
+    parts = []
+    for model in sorted(set(models)):
+        mine = np.array([name == model for name in models], dtype=np.bool_)
+        cost = float(ledger.cost[mine].sum())
+        parts.append(
+            SessionPart(
+                model=model,
+                calls=int(mine.sum()),
+                cost_usd=None if isnan(cost) else round(cost, DOLLAR_DIGITS),
+                prompt_tokens=int(ledger.prompt_tokens[mine].sum()),
+                cache_read_tokens=int(ledger.cache_read[mine].sum()),
+                output_tokens=int(ledger.output[mine].sum()),
+                misses=misses[model],
+                compactions=compactions[model],
+                rereads=rereads[model],
+            )
+        )
+    return parts
+
 
 SETS: tuple[SetName, SetName] = ("before", "after")
 

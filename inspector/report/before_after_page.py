@@ -8,9 +8,8 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from inspector.replay.quantity import quantity
-from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts
+from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts, headline, written
 from inspector.report.catalogue import LOWER_BOUND, FigureSet, legend
-from inspector.report.difference_words import headline, written
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Line, PageContent, Section, Tile
@@ -20,9 +19,8 @@ from inspector.safe_text import clip_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.before_after import BeforeAfterReport, ComparedGroupFacts, MeasureFacts
+    from inspector.report.before_after import BeforeAfterReport, ComparedGroupFacts, MeasureFacts, SetName
     from inspector.report.pages.model import Part
-    from inspector.report.set_session import SetName
     from inspector.report.tables import Step
 
 ABOUT = "Cost per call and per session of two sets of sessions, and the confidence that they differ."

@@ -11,11 +11,11 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from inspector.replay.quantity import quantities
+from inspector.report.before_after import SessionPart
 from inspector.report.catalogue import FigureSet, NeededLaterFacts
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.folder_misses import folder_misses
 from inspector.report.layout import plain
-from inspector.report.set_session import SessionPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
