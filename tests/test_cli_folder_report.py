@@ -24,8 +24,14 @@ from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.specifications import folder_charts
 from inspector.report.csv_text import folder_csv
-from inspector.report.folder import FolderReport, UnreadSession, folder_report
-from inspector.report.folder_compactions import AftermathFacts, StretchFacts, folder_compactions
+from inspector.report.folder import (
+    AftermathFacts,
+    FolderReport,
+    StretchFacts,
+    UnreadSession,
+    folder_compactions,
+    folder_report,
+)
 from inspector.report.folder_page import folder_content, folder_text
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissFacts, NextCallCostFacts
     from inspector.report.document import Report, SessionFacts
-    from inspector.report.folder_misses import FolderLifetimeFacts
+    from inspector.report.folder import FolderLifetimeFacts
 
 COSTLIEST = 3
 """Misses listed in a text."""

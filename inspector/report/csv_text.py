@@ -14,7 +14,7 @@ from inspector.replay.quantity import quantities
 from inspector.report.before_after import SessionPart
 from inspector.report.catalogue import FigureSet, NeededLaterFacts
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
-from inspector.report.folder_misses import folder_misses
+from inspector.report.folder import folder_misses
 from inspector.report.layout import plain
 
 if TYPE_CHECKING:

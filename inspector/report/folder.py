@@ -6,6 +6,8 @@ session that ended first. `docs/folder-report.schema.json` is generated from the
 
 from __future__ import annotations
 
+from math import isnan
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -13,30 +15,407 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.alternatives import LifetimeChange  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.alternatives import (
+    FEWER_MISSES,
+    MISSES_COST_LESS,
+    WRITES_COST_MORE,
+    LifetimeChange,
+    lifetime_change,
+)
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Unit, about, figure, quantities
+from inspector.replay.quantity import (
+    DOLLAR_DIGITS,
+    PERCENT_DIGITS,
+    SHARE_DIGITS,
+    Count,
+    How,
+    Known,
+    Unit,
+    about,
+    figure,
+    quantities,
+    rounded_result,
+)
+from inspector.report.cache_document import MissCauseFacts
+from inspector.report.cache_facts import miss_facts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
-from inspector.report.folder_compactions import (
-    AftermathFacts,
-    FolderCompactionsFacts,
-    folder_compactions,
-    session_aftermaths,
-)
-from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
-from inspector.report.numbers import IN_TEXT
+from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.secret_redaction import shown_name
 from inspector.report.uncertainty import REPLAY_CAVEAT, uncertain_saving
 from inspector.session.related import parent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from inspector.replay.analysis.compactions import CompactionAftermath, WorkStretch
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.quantity import How
     from inspector.report.document import Report
+
+
+_UNTIL = "until the next edit or finished step"
+
+Actions = Annotated[float, figure("actions", Unit.FREE, f"Tool calls {_UNTIL}.")]
+Tokens = Annotated[float, figure("tokens", Unit.TOKENS, "Tokens of the prompts and responses.")]
+Dollars = Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of them; null without a price.")]
+Rereads = Annotated[
+    float, figure("re-reads", Unit.FREE, "Reads of files that had been read or written before, at any time.")
+]
+
+
+class StretchFacts(Struct, frozen=True, kw_only=True):
+    """Consecutive calls."""
+
+    actions: Actions
+    tokens: Tokens
+    usd: Dollars
+    rereads: Rereads
+    known: Known
+
+
+class AftermathFacts(Struct, frozen=True, kw_only=True):
+    """Calls around one compaction."""
+
+    call: Annotated[Count, about("The first call after it, counted from 1.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, f"Calls {_UNTIL}, inclusive.")]
+    reached: Annotated[
+        bool, about("True if an edit or finished step came before the end of the session or the next compaction.")
+    ]
+    reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files in these calls.")]
+    after: Annotated[StretchFacts, about("Figures of these calls.")]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "Windows of equal length elsewhere in the session.")]
+    elsewhere: Annotated[StretchFacts | None, about("Medians of these windows; null if there are none.")]
+
+
+class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
+    """Calls around all compactions. One that appears in several sessions is counted once."""
+
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions followed by a call.")]
+    compared: Annotated[
+        Count, figure("compared", Unit.COUNT, "Compactions compared with windows of equal length in their session.")
+    ]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "Number of these windows.")]
+    reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files after all compactions.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that were read or written before.")]
+    after: Annotated[StretchFacts | None, about("Medians over the compared compactions; null if there are none.")]
+    elsewhere: Annotated[StretchFacts | None, about("Medians over them of the median of their windows.")]
+
+
+def session_aftermaths(whole: Replay, counted: Collection[int]) -> list[AftermathFacts]:
+    """Return the calls around the compactions that are counted for a session.
+
+    Args:
+        whole: The whole session with nothing cut.
+        counted: The responses of the counted calls, as message indices.
+    """
+    calls = whole.history.session.calls
+    return [_facts(each) for each in compaction_aftermaths(whole) if calls[each.call].response in counted]
+
+
+def _facts(found: CompactionAftermath) -> AftermathFacts:
+    tokens, cost = found.tokens_known, found.usd_known
+    return AftermathFacts(
+        call=found.call + 1,
+        calls=found.after.calls,
+        reached=found.reached,
+        reads=round(found.after.reads),
+        after=_stretch(found.after, tokens, cost),
+        windows=found.windows,
+        elsewhere=None if found.elsewhere is None else _stretch(found.elsewhere, tokens, cost),
+    )
+
+
+def _stretch(found: WorkStretch, tokens: HowKnown, cost: HowKnown) -> StretchFacts:
+    usd = None if isnan(found.usd) else round(found.usd, DOLLAR_DIGITS)
+    known = {"actions": HowKnown.EXACT, "tokens": tokens, "usd": cost, "rereads": HowKnown.EXACT}
+    return StretchFacts(
+        actions=found.actions,
+        tokens=found.tokens,
+        usd=usd,
+        rereads=found.rereads,
+        known={name: how.value for name, how in known.items() if name != "usd" or usd is not None},
+    )
+
+
+def folder_compactions(sessions: Iterable[Sequence[AftermathFacts]]) -> FolderCompactionsFacts | None:
+    """Compute the totals of the compactions of all sessions; None if there are none."""
+    found = [each for session in sessions for each in session]
+    if not found:
+        return None
+    compared = [each for each in found if each.elsewhere is not None]
+    return FolderCompactionsFacts(
+        compactions=len(found),
+        compared=len(compared),
+        windows=sum(each.windows for each in compared),
+        reads=sum(each.reads for each in found),
+        rereads=round(sum(each.after.rereads for each in found)),
+        after=_medians([each.after for each in compared]),
+        elsewhere=_medians([each.elsewhere for each in compared if each.elsewhere is not None]),
+    )
+
+
+def _medians(found: Sequence[StretchFacts]) -> StretchFacts | None:
+    if not found:
+        return None
+    costs = [each.usd for each in found if each.usd is not None]
+    return StretchFacts(
+        actions=median(each.actions for each in found),
+        tokens=median(each.tokens for each in found),
+        usd=median(costs) if len(costs) == len(found) else None,
+        rereads=median(each.rereads for each in found),
+        known={name: lowest_confidence(*hows).value for name, hows in _hows(found).items()},
+    )
+
+
+def _hows(found: Sequence[StretchFacts]) -> dict[str, list[HowKnown]]:
+    """Collect the certainties of each figure."""
+    names = dict.fromkeys(name for each in found for name in each.known)
+    return {name: [HowKnown(each.known[name]) for each in found if name in each.known] for name in names}
+
+
+MOST_DEAREST = 10
+
+FIVE_MINUTES, HOUR = 300.0, 3600.0
+
+GAPS = ("under 5 minutes", "5 to 60 minutes", "over an hour")
+"""Time since the previous call of a miss."""
+
+NOT_KNOWN = "unknown"
+
+
+class SessionMissFacts(Struct, frozen=True, kw_only=True):
+    """A call of a session that read clearly less from the prompt cache than it could have."""
+
+    call: Annotated[Count, about("Call number, from 1.")]
+    time: Annotated[str, about("Start of its response, ISO 8601 in UTC; empty if unknown.")]
+    model: Annotated[str, about("As recorded; empty if unknown.")]
+    cause: Annotated[str, about("Cause, as in the session's own report.")]
+    expected: Annotated[bool, about("True if the cache had to be written: not counted as a cache miss.")]
+    shown_by: Annotated[str, about("Evidence for the cause in one line.")]
+    gap_seconds: Annotated[float | None, about("Seconds since the previous call; null if a time is missing.")]
+    tokens: Annotated[
+        int, figure("tokens rewritten", Unit.TOKENS, "Tokens it could have read from the cache but did not.")
+    ]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
+    ]
+    known: Known
+
+
+class FolderMissesFacts(Struct, frozen=True, kw_only=True):
+    """Cache misses of all sessions. A call that appears in several sessions is counted once."""
+
+    calls: Annotated[
+        Count, figure("cache misses", Unit.CALLS, "Calls that read clearly less from the cache than they could have.")
+    ]
+    tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
+    ]
+    share: Annotated[float | None, figure("of the bill", Unit.SHARE, "`extra_usd` as a share of all sessions' cost.")]
+    causes: Annotated[list[MissCauseFacts], about("Causes, costliest first, expected ones last.")]
+    models: Annotated[list[MissGroupFacts], about("By the model of the call, costliest first.")]
+    hours: Annotated[list[MissGroupFacts], about("By the hour of the day in UTC, from `00`.")]
+    gaps: Annotated[list[MissGroupFacts], about("By the time since the previous call, shortest first.")]
+    dearest: Annotated[list[DearMissFacts], about("The costliest misses.")]
+    lifetimes: Annotated[
+        list[FolderLifetimeFacts], about("Projection of all sessions that used one cache lifetime with the other one.")
+    ]
+    known: Known
+
+
+class MissGroupFacts(Struct, frozen=True, kw_only=True):
+    """Cache misses with a common property."""
+
+    name: Annotated[str, about("Common property of the misses.")]
+    calls: Annotated[Count, figure("cache misses", Unit.CALLS, "Number of misses.", short="misses")]
+    tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
+    ]
+    known: Known
+
+
+class DearMissFacts(Struct, frozen=True, kw_only=True):
+    """Location of an expensive miss."""
+
+    session: Annotated[Count, about("Index into `sessions`.")]
+    miss: Annotated[Count, about("Index into that session's `misses`.")]
+
+
+class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
+    """Projection: all sessions that mostly used one cache lifetime, with everything cached for the other."""
+
+    seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Number of sessions.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions that would cost less.")]
+    saved_usd: Annotated[
+        float | None, figure("saved", Unit.DOLLARS, "Total dollars saved; negative if it costs more.", saves=True)
+    ]
+    write_usd: Annotated[float | None, WRITES_COST_MORE]
+    misses: Annotated[int, FEWER_MISSES]
+    miss_usd: Annotated[float | None, MISSES_COST_LESS]
+    known: Known
+
+
+def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[SessionMissFacts], LifetimeChange | None]:
+    """Return a session's misses and the effect of the other lifetime, for the calls that are counted for it.
+
+    Causes are determined in the whole session: a call after a copied conversation is not a first request.
+
+    Args:
+        baseline: The whole session with nothing cut.
+        counted: The responses of the counted calls, as message indices.
+    """
+    found, calls = cache_misses(baseline), baseline.history.session.calls
+    counts = np.array([call.response in counted for call in calls], dtype=np.bool_)
+    change = lifetime_change(found, counts)
+    known = baseline.figures.cache_read_tokens.known
+    whole = (miss_facts(miss, baseline.history, known) for miss in found.all if counts[miss.call])
+    misses = [
+        SessionMissFacts(
+            call=miss.call,
+            time=miss.time,
+            model=miss.model,
+            cause=miss.cause,
+            expected=miss.expected,
+            shown_by=miss.evidence.text,
+            gap_seconds=miss.evidence.gap_seconds,
+            tokens=miss.tokens or 0,
+            usd=miss.usd,
+            extra_usd=miss.extra_usd,
+            known={name: how for name, how in miss.known.items() if name in ("tokens", "usd", "extra_usd")},
+        )
+        for miss in whole
+    ]
+    return misses, None if change is None else rounded_result(change)
+
+
+def folder_misses(
+    misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeChange | None], cost_usd: float | None
+) -> FolderMissesFacts:
+    """Compute the totals of the misses of sessions.
+
+    Args:
+        misses: Misses of every session.
+        lifetimes: Effect of the other lifetime on each.
+        cost_usd: Cost of all sessions.
+    """
+    every = [miss for mine in misses for miss in mine]
+    found = [miss for miss in every if not miss.expected]
+    calls, tokens, usd, extra, known = _sums(found)
+    share = extra / cost_usd if extra is not None and cost_usd else None
+    places = [(at, place) for at, mine in enumerate(misses) for place, miss in enumerate(mine) if not miss.expected]
+    places.sort(key=lambda where: _dearest_first(misses[where[0]][where[1]]))
+    return FolderMissesFacts(
+        calls=calls,
+        tokens=tokens,
+        usd=usd,
+        extra_usd=extra,
+        share=rounded(share, SHARE_DIGITS),
+        causes=_causes(every),
+        models=sorted(_groups(found, lambda miss: miss.model or NOT_KNOWN), key=lambda row: -(row.extra_usd or 0.0)),
+        hours=sorted(_groups(found, lambda miss: miss.time[11:13] or NOT_KNOWN), key=lambda row: row.name),
+        gaps=sorted(_groups(found, _gap), key=lambda row: (*GAPS, NOT_KNOWN).index(row.name)),
+        dearest=[DearMissFacts(session=at, miss=place) for at, place in places[:MOST_DEAREST]],
+        lifetimes=_lifetimes([each for each in lifetimes if each is not None]),
+        known={**known, **({"share": known["extra_usd"]} if share is not None else {})},
+    )
+
+
+def _dearest_first(miss: SessionMissFacts) -> tuple[float, int]:
+    return (-(miss.extra_usd or 0.0), -miss.tokens)
+
+
+def _gap(miss: SessionMissFacts) -> str:
+    if miss.gap_seconds is None:
+        return NOT_KNOWN
+    return GAPS[(miss.gap_seconds > FIVE_MINUTES) + (miss.gap_seconds > HOUR)]
+
+
+def _causes(every: Sequence[SessionMissFacts]) -> list[MissCauseFacts]:
+    rows = []
+    for cause in MissCause:
+        calls, tokens, usd, extra, known = _sums([miss for miss in every if miss.cause == cause.value])
+        if calls:
+            rows.append(
+                MissCauseFacts(
+                    cause=cause.value,
+                    label=cause.label,
+                    short=cause.short,
+                    expected=cause.is_expected,
+                    prevention=cause.prevention,
+                    calls=calls,
+                    tokens=tokens,
+                    usd=usd,
+                    extra_usd=extra,
+                    known=known,
+                )
+            )
+    return sorted(rows, key=lambda row: (row.expected, -(row.extra_usd or 0.0), -(row.tokens or 0)))
+
+
+def _groups(found: Sequence[SessionMissFacts], name_of: Callable[[SessionMissFacts], str]) -> list[MissGroupFacts]:
+    groups: dict[str, list[SessionMissFacts]] = {}
+    for miss in found:
+        groups.setdefault(name_of(miss), []).append(miss)
+    rows = []
+    for name, mine in groups.items():
+        calls, tokens, usd, extra, known = _sums(mine)
+        rows.append(MissGroupFacts(name=name, calls=calls, tokens=tokens, usd=usd, extra_usd=extra, known=known))
+    return rows
+
+
+def _sums(
+    misses: Sequence[SessionMissFacts],
+) -> tuple[int, int, float | None, float | None, dict[str, How]]:
+    """Sum calls, tokens, dollars and extra dollars of those with a price; return their certainty too."""
+    usd = _dollars(miss.usd for miss in misses)
+    extra = _dollars(miss.extra_usd for miss in misses)
+    values = {"tokens": len(misses), "usd": usd, "extra_usd": extra}
+    known: dict[str, How] = {}
+    for name, value in values.items():
+        hows = [HowKnown(miss.known[name]) for miss in misses if name in miss.known]
+        if value is not None:
+            known[name] = lowest_confidence(HowKnown.EXACT, *hows).value
+    return len(misses), sum(miss.tokens for miss in misses), usd, extra, {"calls": known["tokens"], **known}
+
+
+def _dollars(values: Iterable[float | None]) -> float | None:
+    found = list(values)
+    priced = [value for value in found if value is not None]
+    return round(sum(priced), DOLLAR_DIGITS) if priced or not found else None
+
+
+def _lifetimes(found: Sequence[LifetimeChange]) -> list[FolderLifetimeFacts]:
+    rows = []
+    for seconds in sorted({each.seconds for each in found}):
+        mine = [each for each in found if each.seconds == seconds]
+        values = {
+            name: _dollars(getattr(each, name) for each in mine) for name in ("saved_usd", "write_usd", "miss_usd")
+        }
+        rows.append(
+            FolderLifetimeFacts(
+                seconds=seconds,
+                sessions=len(mine),
+                helped=sum((each.saved_usd or 0.0) > 0 for each in mine),
+                misses=sum(each.misses or 0 for each in mine),
+                **values,
+                known={
+                    "misses": HowKnown.PROJECTED.value,
+                    "helped": HowKnown.PROJECTED.value,
+                    **{name: HowKnown.PROJECTED.value for name, value in values.items() if value is not None},
+                },
+            )
+        )
+    return rows
 
 
 _COUNTED = ("calls", "results", "exact_text", "fault", "anchor", "citation", "repeats_anyway")

@@ -13,9 +13,7 @@ from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, legend, totals_shown
-from inspector.report.folder import Distribution, FolderPlan
-from inspector.report.folder_compactions import StretchFacts
-from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
+from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts, StretchFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
@@ -28,8 +26,7 @@ from inspector.safe_text import clip_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.report.folder import FolderReport, SessionRow
-    from inspector.report.folder_misses import FolderLifetimeFacts
+    from inspector.report.folder import FolderLifetimeFacts, FolderReport, SessionRow
     from inspector.report.pages.model import Part
 
 MOST_AND_LEAST = 10

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 from inspector.replay.quantity import Unit, quantities, quantity
-from inspector.report import cache_document, catalogue, folder_compactions, folder_misses
+from inspector.report import cache_document, catalogue
+from inspector.report import folder as folder_compactions
+from inspector.report import folder as folder_misses
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, format_figure
 from tests.conftest import ROOT
 
