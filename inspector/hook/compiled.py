@@ -15,12 +15,17 @@ from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import CutText, CutTokens, make_cut
 from inspector.strategies.core.parameters import CHARACTERS, TOKENS
 from inspector.strategies.history.tools import tool_kind_mask
-from inspector.strategies.library.deepagents import DeepagentsEvict
-from inspector.strategies.library.gemini_results import GeminiTruncate
+from inspector.strategies.library.at_insertion import (
+    StoreLarge,
+    TrimAtInsertion,
+    TrimText,
+    budgets_for_window,
+    hard_cap,
+)
+from inspector.strategies.library.gemini import GeminiTruncate
+from inspector.strategies.library.langchain import DeepagentsEvict
+from inspector.strategies.library.micro_x import CapAtInsertion
 from inspector.strategies.library.opencode import OpenCodeTruncate
-from inspector.strategies.library.store_large import StoreLarge, budgets_for_window
-from inspector.strategies.library.token_budget import CapAtInsertion
-from inspector.strategies.library.trim_at_insertion import TrimAtInsertion, TrimText, hard_cap
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
-from inspector.strategies.library import deepagents, store_large
-from inspector.strategies.library.gemini_results import safe_file_name
+from inspector.strategies.library import at_insertion, langchain
+from inspector.strategies.library.gemini import safe_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ def names_of(block: Block) -> set[str]:
     if not identifier:
         return set()
     tool, safe = safe_file_name(block.tool_name), safe_file_name(identifier)
-    saved = (store_large.file_name(identifier), deepagents.file_name(identifier))
+    saved = (at_insertion.file_name(identifier), langchain.file_name(identifier))
     return {safe, f"{tool or 'unknown_tool'}_{safe}", *(_stem(name) for name in saved)}
 
 

@@ -28,7 +28,7 @@ from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.session.open import open_session
-from inspector.strategies.library.tiered_stale import TieredStale
+from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.conftest import ROOT
 from tests.examples import examples

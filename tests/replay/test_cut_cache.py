@@ -7,7 +7,7 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.strategies.history.history import History
-from inspector.strategies.library.tiered_stale import TieredStale
+from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, agent_sessions

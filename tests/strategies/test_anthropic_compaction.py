@@ -11,7 +11,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.message_lists import apply_once, inputs_of_messages
 from inspector.report.export import export_plan
 from inspector.session.formats.plain import read_conversation
-from inspector.strategies.library.summarize import summary_placeholder
+from inspector.strategies.library.micro_x import summary_placeholder
 from tests.strategies.recorded import plan_of
 
 

@@ -9,7 +9,7 @@ from inspector.strategies.core.batching import BatchedRun, Batching, batched_sch
 from inspector.strategies.core.parameters import Parameter
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.history.history import History
-from inspector.strategies.library.tiered_stale import TieredStale
+from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy
 from tests.examples import examples

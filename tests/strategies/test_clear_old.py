@@ -2,7 +2,7 @@ import pytest
 
 from inspector import apply_once, compact
 from inspector.strategies.core.rendition import Action
-from inspector.strategies.library.clear_old import ClearOld
+from inspector.strategies.library.old_results import ClearOld
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 from tests.strategies.plain_lists import openai_list, results_in
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 
 from inspector.strategies.library.hermes import HermesPrepass, HermesProactivePrune, threshold_for
-from inspector.strategies.library.hermes_lines import line_for
+from inspector.strategies.library.hermes_tail import line_for
 from tests.strategies.conversations import Sent, session_of, steps
 
 

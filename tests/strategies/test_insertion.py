@@ -1,8 +1,13 @@
 import pytest
 
-from inspector.strategies.library.store_large import StoreLarge, StoreText, budgets_for_window, file_name
-from inspector.strategies.library.token_budget import CapAtInsertion
-from inspector.strategies.library.trim_at_insertion import TrimAtInsertion
+from inspector.strategies.library.at_insertion import (
+    StoreLarge,
+    StoreText,
+    TrimAtInsertion,
+    budgets_for_window,
+    file_name,
+)
+from inspector.strategies.library.micro_x import CapAtInsertion
 from tests.strategies.conversations import Sent, content, matches, session_of, steps
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 from inspector.hook.compiled import cuts_of
 from inspector.replay.message_lists import apply_once
 from inspector.strategies.library.hermes import HermesPrepass, lean_tail, threshold_for
-from inspector.strategies.library.hermes_lines import line_for
+from inspector.strategies.library.hermes_tail import line_for
 from inspector.strategies.registry import strategy
 from tests.examples import examples
 from tests.strategies.conversations import Sent, session_of

@@ -8,11 +8,10 @@ from hypothesis import strategies as some
 from inspector.session.model import Block, BlockKind, Origin
 from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
 from inspector.strategies.core.rendition import REMOVED, Action, Rendition
+from inspector.strategies.library.at_insertion import StoreText, TrimText
+from inspector.strategies.library.micro_x import AppendSummary
+from inspector.strategies.library.old_results import StripSnapshots
 from inspector.strategies.library.smart_retention import CutOutput
-from inspector.strategies.library.store_large import StoreText
-from inspector.strategies.library.summarize import AppendSummary
-from inspector.strategies.library.tiered_stale import StripSnapshots
-from inspector.strategies.library.trim_at_insertion import TrimText
 
 numbers = some.integers(0, 30)
 markers = some.text("ab{}[] \n", max_size=12)

@@ -3,7 +3,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from inspector.strategies.core.parameters import ParameterKind
-from inspector.strategies.library.tiered_stale import TieredStale
+from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry, PlanError
 from inspector.strategies.registry import STRATEGIES, strategy, value_of, with_value
 from tests.strategies.conversations import session_of, steps

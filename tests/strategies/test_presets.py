@@ -1,7 +1,7 @@
 import pytest
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.library.summarize import recorded_summary_tokens
+from inspector.strategies.library.micro_x import recorded_summary_tokens
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES, strategy, strategy_for

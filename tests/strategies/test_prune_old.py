@@ -1,4 +1,4 @@
-from inspector.strategies.library.prune_old import PLACEHOLDER, PruneOld
+from inspector.strategies.library.old_results import PLACEHOLDER, PruneOld
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.replay.message_lists import apply_once
-from inspector.strategies.library.maf_messages import (
+from inspector.strategies.library.maf import (
     call_characters,
     message_tokens,
     result_characters,

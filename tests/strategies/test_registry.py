@@ -40,8 +40,8 @@ print(*(name for name in sys.modules if name.startswith("inspector.strategies.")
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
 
     imported = done.stdout.split()
-    assert "inspector.strategies.library.keep_recent" in imported
-    assert "inspector.strategies.library.tiered_stale" not in imported
+    assert "inspector.strategies.library.smart_retention" in imported
+    assert "inspector.strategies.library.old_results" not in imported
 
 
 def _below(kind: type) -> set[type]:

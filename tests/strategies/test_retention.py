@@ -8,8 +8,7 @@ from hypothesis import strategies as some
 from inspector import apply_once
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.library.adk import AdkFilter
-from inspector.strategies.library.keep_recent import DedupeReads, KeepRecent
-from inspector.strategies.library.smart_retention import SmartRetention
+from inspector.strategies.library.smart_retention import DedupeReads, KeepRecent, SmartRetention
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.strategies.conversations import Sent, blocks_of_entries, call_blocks, matches, session_of, steps
 

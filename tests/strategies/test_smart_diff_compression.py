@@ -8,7 +8,7 @@ from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.history import History
-from inspector.strategies.library.smart_diff_compression import SmartDiffCompression
+from inspector.strategies.library.smart_retention import SmartDiffCompression
 from inspector.strategies.plan import Plan
 from tests.replay.synthetic import CharacterTable
 from tests.strategies.conversations import Sent, session_of

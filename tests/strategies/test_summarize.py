@@ -1,5 +1,5 @@
 from inspector.strategies.core.rendition import Action
-from inspector.strategies.library.summarize import Summarize, summary_placeholder
+from inspector.strategies.library.micro_x import Summarize, summary_placeholder
 from tests.strategies.conversations import Sent, session_of, steps
 
 

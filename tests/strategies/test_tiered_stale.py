@@ -5,7 +5,7 @@ import pytest
 
 from inspector.session.model import Call, Context, ContextCause
 from inspector.strategies.history.history import History
-from inspector.strategies.library.tiered_stale import MARKER, TIERS, TieredStale
+from inspector.strategies.library.old_results import STALE_MARKER, TIERS, TieredStale
 from inspector.strategies.registry import with_value
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 
@@ -47,23 +47,23 @@ def test_the_released_code_s_outputs_are_reproduced_byte_for_byte(vectors):
 )
 def test_a_stale_result_keeps_as_many_characters_as_its_tool_s_tier(tool, kept):
     sent = Sent(session_of(steps(2, tool=tool)), TieredStale())
-    assert sent.changed() == {3: "a" * kept + MARKER}
+    assert sent.changed() == {3: "a" * kept + STALE_MARKER}
 
 
 def test_a_result_exactly_at_its_limit_stays_and_one_character_more_is_cut_and_grows():
     at_limit = Sent(session_of(steps(2, tool="store_memory", size=150)), TieredStale())
     over = Sent(session_of(steps(2, tool="store_memory", size=151)), TieredStale())
     assert at_limit.changed() == {}
-    assert over.changed() == {3: "a" * 150 + MARKER}
-    assert len(over.text(3)) == 150 + len(MARKER) > 151
+    assert over.changed() == {3: "a" * 150 + STALE_MARKER}
+    assert len(over.text(3)) == 150 + len(STALE_MARKER) > 151
 
 
 def test_never_longer_leaves_a_result_whole_that_its_marker_would_lengthen():
     strategy = TieredStale(never_longer=True)
-    same = Sent(session_of(steps(2, tool="store_memory", size=150 + len(MARKER))), strategy)
-    longer = Sent(session_of(steps(2, tool="store_memory", size=151 + len(MARKER))), strategy)
+    same = Sent(session_of(steps(2, tool="store_memory", size=150 + len(STALE_MARKER))), strategy)
+    longer = Sent(session_of(steps(2, tool="store_memory", size=151 + len(STALE_MARKER))), strategy)
     assert same.changed() == {}
-    assert longer.changed() == {3: "a" * 150 + MARKER}
+    assert longer.changed() == {3: "a" * 150 + STALE_MARKER}
 
 
 def test_every_result_of_the_newest_batch_is_fresh_and_becomes_stale_at_the_next_call():
@@ -103,7 +103,7 @@ def test_results_recorded_in_parts_are_cut_only_where_asked_for():
     entries = steps(2)
     entries[2]["plain"] = False
     assert Sent(session_of(entries), TieredStale()).changed() == {}
-    assert Sent(session_of(entries), TieredStale(lists=True)).changed() == {3: "a" * 800 + MARKER}
+    assert Sent(session_of(entries), TieredStale(lists=True)).changed() == {3: "a" * 800 + STALE_MARKER}
 
 
 def test_a_tool_named_in_a_tier_s_list_belongs_to_it_whatever_the_set_says():

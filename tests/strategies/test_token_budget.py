@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.strategies.library.token_budget import MARKER, TokenBudget
+from inspector.strategies.library.micro_x import MARKER, TokenBudget
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 
 

@@ -37,7 +37,7 @@ from inspector.strategies.history.arguments import argument_memo, names_a_part, 
 from inspector.strategies.history.memo import cached_per_history
 from inspector.strategies.history.reads import reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
-from inspector.strategies.library.tiered_stale import TieredStale
+from inspector.strategies.library.old_results import TieredStale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

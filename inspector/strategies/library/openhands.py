@@ -34,7 +34,7 @@ from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
-from inspector.strategies.library.summarize import summary_placeholder
+from inspector.strategies.library.micro_x import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -32,7 +32,7 @@ from inspector.strategies.history.arguments import lines_of, path_of
 from inspector.strategies.history.conversation_items import Event, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
-from inspector.strategies.library.summarize import summary_placeholder
+from inspector.strategies.library.micro_x import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
