@@ -26,13 +26,13 @@ from inspector.replay.quantity import Count, about
 from inspector.report.document import SCHEMA_VERSION
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
 from inspector.report.numbers import IN_TEXT
-from inspector.report.secret_redaction import shown_path
+from inspector.report.secret_redaction import shown_path, without_secrets
 from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
 from inspector.session.files import exists, relative_path
 from inspector.session.model import BlockKind, first_name
-from inspector.session.registry import PLUG_INS
+from inspector.session.registry import PLUG_INS as FORMAT_PLUG_INS
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
-from inspector.strategies.core.parameters import ParameterKind
+from inspector.strategies.core.parametrized import ParameterKind
 from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.presets import PRESETS
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header
     from inspector.session.format import Detection, Format
     from inspector.session.model import Diagnostic, Session
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parametrized import Parameter, ParameterValue
     from inspector.strategies.registry import StrategyType
 
 
@@ -133,11 +133,11 @@ def formats_report(formats: Iterable[Format]) -> FormatsReport:
             homes=[shown_path(home) for home in each.homes()],
             live=each.is_live,
             exact=each.exact,
-            package=plug_in.label if (plug_in := PLUG_INS.plug_in(each.name)) else "",
+            package=plug_in.label if (plug_in := FORMAT_PLUG_INS.plug_in(each.name)) else "",
         )
         for each in formats
     ]
-    problems = PLUG_INS.problems()
+    problems = FORMAT_PLUG_INS.problems()
     version = inspector.__version__
     return FormatsReport(schema=SCHEMA_VERSION, inspector=version, formats=listed, plug_in_problems=problems)
 
@@ -167,9 +167,10 @@ def reading_report(
         )
         for each in by_agent(found)
     ]
-    return FormatsReport(
+    report = FormatsReport(
         schema=SCHEMA_VERSION, inspector=inspector.__version__, sessions=sessions, unread=unread, unknown=listed
     )
+    return without_secrets(report)
 
 
 def _read_session(detection: Detection, session: Session, *, in_folder: bool) -> SessionListing:
@@ -215,10 +216,10 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
                 *(("searched", f"{home} ({'there' if exists(home) else 'missing'})") for home in each.homes()),
                 ("live", "followed while it grows" if each.is_live else "read once"),
                 ("exact", each.exact),
-                *_package(PLUG_INS.plug_in(each.name)),
+                *_package(FORMAT_PLUG_INS.plug_in(each.name)),
             )
         )
-    plug_in_problems(page, PLUG_INS.problems())
+    plug_in_problems(page, FORMAT_PLUG_INS.problems())
     return page.text()
 
 
