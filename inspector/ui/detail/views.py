@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.replay.analysis.cache_misses import describe_evidence, provider_reason
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
@@ -412,6 +411,8 @@ def detail_of_miss(
 
 def miss_lines(miss: CacheMiss, history: History, of: str = "") -> tuple[str, ...]:
     """Return a heading and the details of a cache miss, one safe line each."""
+    from inspector.replay.analysis.cache_misses import describe_evidence, provider_reason
+
     unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
     rows = [
         ("cause", miss.cause.label),
