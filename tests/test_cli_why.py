@@ -12,7 +12,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.report.numbers import IN_TEXT
-from inspector.report.uncertainty import REPLAY_CAVEAT
+from inspector.report.sentences import REPLAY_CAVEAT
 from inspector.safe_text import cell_width
 from inspector.session.open import open_session
 from tests.conftest import ROOT

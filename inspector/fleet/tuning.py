@@ -52,7 +52,7 @@ from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.folder import UnreadSession
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path
-from inspector.report.subagent_words import started_words
+from inspector.report.sentences import started_words
 from inspector.report.tuning import TuneReport, TuningTerms, agent_name, constraints_of, group_name, tune_report
 from inspector.session.errors import SessionError
 from inspector.session.related import billed_keys, without_calls, without_copied_calls

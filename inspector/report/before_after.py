@@ -37,7 +37,7 @@ from inspector.report.folder import UnreadSession, summed
 from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import IN_TEXT, NOTHING, rounded, with_minus_sign
 from inspector.report.secret_redaction import shown_path
-from inspector.report.subagent_words import started_words
+from inspector.report.sentences import started_words
 from inspector.session.model import LinkKind
 from inspector.session.registry import format_named
 

@@ -42,7 +42,7 @@ from inspector.report.catalogue import (
 )
 from inspector.report.document import BestPlanFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import rounded
-from inspector.report.uncertainty import uncertain_saving
+from inspector.report.sentences import uncertain_saving
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:

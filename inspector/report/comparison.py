@@ -14,12 +14,11 @@ from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, format_figure, legend
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
-from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import ABOUT, IN_TEXT, NOTHING
 from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words
+from inspector.report.sentences import REPLAY_CAVEAT, saving_row
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, write_caveats
 from inspector.report.totals import marks_used
-from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:

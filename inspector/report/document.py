@@ -23,7 +23,7 @@ from inspector.replay.sessions import SubagentCosts  # noqa: TC001  needed at ru
 from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.cache_document import CacheMissesFacts, HourFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, NeededLaterFacts, PlanFacts, Saving  # noqa: TC001  needed at run time for the schema
-from inspector.report.uncertainty import REPLAY_CAVEAT
+from inspector.report.sentences import REPLAY_CAVEAT
 
 SCHEMA_VERSION: Literal[3] = 3
 

@@ -46,7 +46,7 @@ from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, Unce
 from inspector.report.document import SideCallFacts
 from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.secret_redaction import shown_name
-from inspector.report.uncertainty import REPLAY_CAVEAT, uncertain_saving
+from inspector.report.sentences import REPLAY_CAVEAT, uncertain_saving
 from inspector.session.related import parent_of
 
 if TYPE_CHECKING:

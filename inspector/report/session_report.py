@@ -47,7 +47,7 @@ from inspector.report.secret_redaction import (
     shown_path,
     without_secrets_of_names,
 )
-from inspector.report.subagent_words import without_texts
+from inspector.report.sentences import without_texts
 from inspector.session.model import BlockKind, session_name
 from inspector.session.unknown_parts import unknown_parts
 from inspector.strategies.plan import Plan

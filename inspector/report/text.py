@@ -32,7 +32,6 @@ from inspector.report.cache_text import (
     switch_text,
 )
 from inspector.report.catalogue import NeededLaterFacts, TierFacts, format_figure, legend
-from inspector.report.compaction_words import compactions_words
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -46,10 +45,19 @@ from inspector.report.layout import (
     broken_after_commas,
     plain,
 )
-from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
 from inspector.report.recovery_words import breakpoint_words, net_of, recovery_words, refetches_of
-from inspector.report.subagent_words import costliest_first, subagents_text
+from inspector.report.sentences import (
+    REPLAY_CAVEAT,
+    UNCERTAIN_ANSWERS,
+    about,
+    between,
+    compactions_words,
+    costliest_first,
+    describe_uncertain_saving,
+    saving_row,
+    subagents_text,
+)
 from inspector.report.tables import FigureCells, rounding_note
 from inspector.report.totals import (
     columns_of,
@@ -60,7 +68,6 @@ from inspector.report.totals import (
     session_heading,
     totals_rows,
 )
-from inspector.report.uncertainty import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
 from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.secret_redaction import shown_path
-from inspector.report.uncertainty import REPLAY_CAVEAT
+from inspector.report.sentences import REPLAY_CAVEAT
 from inspector.session.registry import format_named
 from inspector.strategies.registry import SYSTEMS
 

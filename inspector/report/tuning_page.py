@@ -35,9 +35,9 @@ from inspector.report.layout import (
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
 from inspector.report.recovery_words import needed_words, net_of, net_words, refetch_range, refetch_words, refetches_of
+from inspector.report.sentences import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_turn_range
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.tuning import BeyondPlan, CurvePoint, FrontPoint, TunedSession, missing_amount
-from inspector.report.uncertainty import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_turn_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

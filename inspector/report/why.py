@@ -28,7 +28,6 @@ from inspector.report.cache_text import (
     when_text,
 )
 from inspector.report.catalogue import CostParts, FigureSet, format_figure, legend
-from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
@@ -40,10 +39,17 @@ from inspector.report.recovery_words import (
     net_of,
     refetches_of,
 )
-from inspector.report.subagent_words import NOT_INCLUDED, cost_words, count_words, subagents_text, unread_words
+from inspector.report.sentences import (
+    NOT_INCLUDED,
+    REPLAY_CAVEAT,
+    compactions_in_short,
+    cost_words,
+    count_words,
+    subagents_text,
+    unread_words,
+)
 from inspector.report.text import models_named, write_caveats
 from inspector.report.totals import marks_in
-from inspector.report.uncertainty import REPLAY_CAVEAT
 from inspector.safe_text import clip_cells
 from inspector.strategies.plan import Plan
 

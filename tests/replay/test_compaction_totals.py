@@ -11,8 +11,8 @@ from inspector.replay.analysis.compactions import CompactionTotals, compaction_t
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
-from inspector.report.compaction_words import compactions_in_short, compactions_words
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.sentences import compactions_in_short, compactions_words
 from inspector.session.model import SideCall, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

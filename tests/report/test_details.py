@@ -12,8 +12,8 @@ from inspector.cli import main
 from inspector.cli.arguments import CACHE_NAMES
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.report.document import Report
-from inspector.report.monthly_saving import about, between
 from inspector.report.numbers import IN_TEXT
+from inspector.report.sentences import about, between
 
 if TYPE_CHECKING:
     from pathlib import Path

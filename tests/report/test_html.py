@@ -21,7 +21,12 @@ from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import HEIGHT, WORDS_HEIGHT, report_charts
 from inspector.report.document import BestPlanFacts, SavingPlanFacts
-from inspector.report.monthly_saving import (
+from inspector.report.numbers import IN_TEXT, MINUS
+from inspector.report.options import ReportOptions
+from inspector.report.pages.html import html
+from inspector.report.pages.opening import page_content
+from inspector.report.sentences import (
+    HOLDS,
     about,
     at_best,
     bands_of,
@@ -30,12 +35,7 @@ from inspector.report.monthly_saving import (
     monthly_saving,
     rounded_to,
 )
-from inspector.report.numbers import IN_TEXT, MINUS
-from inspector.report.options import ReportOptions
-from inspector.report.pages.html import html
-from inspector.report.pages.opening import page_content
 from inspector.report.session_report import report_of
-from inspector.report.uncertainty import HOLDS
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.conftest import ROOT

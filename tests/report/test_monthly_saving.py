@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.assumptions import ASSUMED_RUNS, RunsPerDay
 from inspector.replay.figure import Band
-from inspector.report.monthly_saving import (
+from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN
+from inspector.report.sentences import (
     adding_up,
     between,
     daily_saving,
     monthly_saving,
     runs_a_day,
 )
-from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN
 
 
 @pytest.mark.parametrize(

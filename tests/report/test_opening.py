@@ -10,12 +10,12 @@ from msgspec import structs
 from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.figure import Band
 from inspector.replay.sessions import replay_session
-from inspector.report.monthly_saving import at_best, monthly_saving
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.pages.model import Chart
 from inspector.report.pages.opening import page_content
 from inspector.report.secret_rules import MASK, says_something
+from inspector.report.sentences import at_best, monthly_saving
 from inspector.report.session_report import report_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

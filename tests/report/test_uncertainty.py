@@ -8,7 +8,7 @@ from inspector.replay.analysis.forecast import TURNS_OF_A_MODEL, CostComparison,
 from inspector.replay.figure import Band
 from inspector.report.layout import WIDTH
 from inspector.report.numbers import MINUS
-from inspector.report.uncertainty import REPLAY_CAVEAT, describe_uncertain_saving, uncertain_saving
+from inspector.report.sentences import REPLAY_CAVEAT, describe_uncertain_saving, uncertain_saving
 
 
 def test_the_line_fits_a_report() -> None:

@@ -16,17 +16,6 @@ from inspector.report.cache_text import when_text
 from inspector.report.catalogue import LOWER_BOUND, CostParts, legend
 from inspector.report.export import answer_for
 from inspector.report.layout import plain
-from inspector.report.monthly_saving import (
-    about,
-    as_loss,
-    at_best,
-    bands_of,
-    between,
-    daily_saving,
-    monthly_saving,
-    runs_a_day,
-    runs_of,
-)
 from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
 from inspector.report.pages.plan_sections import (
@@ -53,11 +42,22 @@ from inspector.report.pages.session_sections import (
     totals_section,
 )
 from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetch_words, refetches_of
-from inspector.report.subagent_words import subagents_text
+from inspector.report.sentences import (
+    HOLDS,
+    about,
+    as_loss,
+    at_best,
+    bands_of,
+    between,
+    daily_saving,
+    monthly_saving,
+    runs_a_day,
+    runs_of,
+    subagents_text,
+)
 from inspector.report.tables import Cell, FigureCells
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter, session_heading
-from inspector.report.uncertainty import HOLDS
 from inspector.safe_text import clip_cells
 from inspector.strategies.registry import STRATEGIES
 

@@ -26,13 +26,11 @@ from inspector.report.cache_text import (
 )
 from inspector.report.catalogue import CostParts, ProjectionFacts, labeled_figure
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
-from inspector.report.compaction_words import compactions_words
 from inspector.report.document import SessionFacts
 from inspector.report.layout import capitalized, plain
-from inspector.report.monthly_saving import bands_of, rounded_to, runs_of
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
-from inspector.report.subagent_words import costliest_first
+from inspector.report.sentences import bands_of, compactions_words, costliest_first, rounded_to, runs_of
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import models_named
 from inspector.report.totals import (

@@ -21,10 +21,16 @@ from inspector.replay.explain.explanation import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.catalogue import CostParts, OutcomeFacts, PlanFacts, Saving, TierFacts, parts_of, totals_shown
-from inspector.report.compaction_words import compactions_in_short, compactions_words
-from inspector.report.monthly_saving import about, adding_up, between
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.subagent_words import count_words, unread_words
+from inspector.report.sentences import (
+    about,
+    adding_up,
+    between,
+    compactions_in_short,
+    compactions_words,
+    count_words,
+    unread_words,
+)
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import (
     Cell,

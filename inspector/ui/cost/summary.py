@@ -9,7 +9,7 @@ from inspector.replay.figure import Figure
 from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import NOTHING_WORTHWHILE, needed_words, net_after_words, net_words
-from inspector.report.subagent_words import cost_words, unread_words
+from inspector.report.sentences import cost_words, unread_words
 from inspector.safe_text import one_line
 from inspector.ui.miss_glyphs import dollars, no_misses_text
 

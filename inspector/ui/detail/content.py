@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.report.compaction_words import compactions_words
 from inspector.report.hook_trims import trim_in_words
 from inspector.report.numbers import ABOUT, ON_SCREEN
+from inspector.report.sentences import compactions_words
 from inspector.safe_text import fit_cells, one_line
 from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output

@@ -28,9 +28,8 @@ from inspector.replay.explain.explanation import (
     resent_explanation,
 )
 from inspector.replay.figure import HowKnown
-from inspector.report.monthly_saving import explained_value
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.uncertainty import REPLAY_CAVEAT
+from inspector.report.sentences import REPLAY_CAVEAT, explained_value
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPLAIN

@@ -157,7 +157,7 @@ class DetailPane(SessionPane):
         totals = None if boundary is None else self._followed(boundary)[1]
         if totals is None:
             return ()
-        from inspector.report.compaction_words import compactions_in_short
+        from inspector.report.sentences import compactions_in_short
 
         return compactions_in_short(totals, ON_SCREEN)
 

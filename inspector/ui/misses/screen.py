@@ -14,7 +14,7 @@ from inspector.replay.analysis.alternatives import model_switch
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.explain.cost_sheet import largest_part, resent_tokens, spending_of
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.subagent_words import subagents_text
+from inspector.report.sentences import subagents_text
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
