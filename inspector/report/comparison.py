@@ -17,8 +17,8 @@ from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.numbers import ABOUT, IN_TEXT, NOTHING
 from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words
 from inspector.report.sentences import REPLAY_CAVEAT, saving_row
+from inspector.report.tables import marks_used
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, write_caveats
-from inspector.report.totals import marks_used
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:

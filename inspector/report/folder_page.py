@@ -19,8 +19,7 @@ from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
 from inspector.report.recovery_words import net_of, recovery_words, refetches_of
 from inspector.report.sentences import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
-from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
-from inspector.report.totals import marks_in, plan_letter
+from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, marks_in, name_cell, plan_letter, word
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:

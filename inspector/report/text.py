@@ -58,13 +58,14 @@ from inspector.report.sentences import (
     saving_row,
     subagents_text,
 )
-from inspector.report.tables import FigureCells, rounding_note
-from inspector.report.totals import (
+from inspector.report.tables import (
+    FigureCells,
     columns_of,
     content_title,
     marks_used,
     misses_title,
     plan_letter,
+    rounding_note,
     session_heading,
     totals_rows,
 )
@@ -79,7 +80,7 @@ if TYPE_CHECKING:
     from inspector.report.cache_document import CacheMissFacts
     from inspector.report.catalogue import BandFacts, CompactionFacts, ExplanationFacts, InputFacts, PlanFacts
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
-    from inspector.report.totals import TotalsRow
+    from inspector.report.tables import TotalsRow
 
 COLUMNS_PER_TABLE = 3
 """Plan columns that fit in 80 columns; further plans follow in further tables."""

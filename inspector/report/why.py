@@ -48,8 +48,8 @@ from inspector.report.sentences import (
     subagents_text,
     unread_words,
 )
+from inspector.report.tables import marks_in
 from inspector.report.text import models_named, write_caveats
-from inspector.report.totals import marks_in
 from inspector.safe_text import clip_cells
 from inspector.strategies.plan import Plan
 

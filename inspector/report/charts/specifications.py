@@ -14,7 +14,7 @@ from inspector.report.catalogue import CostParts
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
-from inspector.report.totals import plan_letter, series_names
+from inspector.report.tables import plan_letter, series_names
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:

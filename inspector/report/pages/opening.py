@@ -55,9 +55,8 @@ from inspector.report.sentences import (
     runs_of,
     subagents_text,
 )
-from inspector.report.tables import Cell, FigureCells
+from inspector.report.tables import Cell, FigureCells, cost_parts, plan_letter, session_heading
 from inspector.report.text import models_named
-from inspector.report.totals import cost_parts, plan_letter, session_heading
 from inspector.safe_text import clip_cells
 from inspector.strategies.registry import STRATEGIES
 

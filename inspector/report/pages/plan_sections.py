@@ -19,9 +19,8 @@ from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.pages.session_sections import plan_title
 from inspector.report.recovery_words import net_after_words, net_of, refetches_of
 from inspector.report.sentences import REPLAY_CAVEAT
-from inspector.report.tables import Cell, FigureCells, Table, name_cell, pointer, word
+from inspector.report.tables import Cell, FigureCells, Table, marks_used, name_cell, plan_letter, pointer, word
 from inspector.report.text import compaction_rows, input_text, uncertainty_rows
-from inspector.report.totals import marks_used, plan_letter
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:

@@ -31,18 +31,22 @@ from inspector.report.layout import capitalized, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.sentences import bands_of, compactions_words, costliest_first, rounded_to, runs_of
-from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.text import models_named
-from inspector.report.totals import (
+from inspector.report.tables import (
     RECORDED,
+    Cell,
+    FigureCells,
+    Table,
     columns_of,
     content_title,
     cost_parts,
     misses_title,
+    name_cell,
     plan_letter,
     series_names,
     totals_rows,
+    word,
 )
+from inspector.report.text import models_named
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
