@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.cache_document import MissCauseFacts
-from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, legend, totals_shown
 from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts, StretchFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
@@ -20,6 +19,7 @@ from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
 from inspector.report.recovery_words import net_of, recovery_words, refetches_of
 from inspector.report.sentences import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, marks_in, name_cell, plan_letter, word
+from inspector.report.text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:

@@ -10,23 +10,6 @@ from rich.text import Text
 from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
-from inspector.report.cache_text import (
-    COSTLIEST,
-    SETTING_LABEL,
-    SWITCH_LABEL,
-    costliest,
-    dearest_hour,
-    dollars,
-    lifetime_label,
-    lifetime_text,
-    miss_texts,
-    misses_text,
-    next_call_text,
-    no_misses_text,
-    preventions,
-    switch_text,
-    when_text,
-)
 from inspector.report.catalogue import CostParts, FigureSet, format_figure, legend
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
@@ -49,7 +32,25 @@ from inspector.report.sentences import (
     unread_words,
 )
 from inspector.report.tables import marks_in
-from inspector.report.text import models_named, write_caveats
+from inspector.report.text import (
+    COSTLIEST,
+    SETTING_LABEL,
+    SWITCH_LABEL,
+    costliest,
+    dearest_hour,
+    dollars,
+    lifetime_label,
+    lifetime_text,
+    miss_texts,
+    misses_text,
+    models_named,
+    next_call_text,
+    no_misses_text,
+    preventions,
+    switch_text,
+    when_text,
+    write_caveats,
+)
 from inspector.safe_text import clip_cells
 from inspector.strategies.plan import Plan
 

@@ -15,7 +15,6 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay
-from inspector.report.cache_text import switch_text
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
 from inspector.report.document import Report
@@ -26,6 +25,7 @@ from inspector.report.pages.html import html
 from inspector.report.pages.markdown import escaped
 from inspector.report.pages.opening import page_content
 from inspector.report.session_report import report_of
+from inspector.report.text import switch_text
 from inspector.report.why import why_text
 from inspector.session.discovery import found_in
 from inspector.strategies.plan import Plan

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import quantity
-from inspector.report.cache_text import COSTLIEST, costliest
 from inspector.report.catalogue import CostParts
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.tables import plan_letter, series_names
+from inspector.report.text import COSTLIEST, costliest
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:

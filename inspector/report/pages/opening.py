@@ -12,7 +12,6 @@ from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
-from inspector.report.cache_text import when_text
 from inspector.report.catalogue import LOWER_BOUND, CostParts, legend
 from inspector.report.export import answer_for
 from inspector.report.layout import plain
@@ -56,7 +55,7 @@ from inspector.report.sentences import (
     subagents_text,
 )
 from inspector.report.tables import Cell, FigureCells, cost_parts, plan_letter, session_heading
-from inspector.report.text import models_named
+from inspector.report.text import models_named, when_text
 from inspector.safe_text import clip_cells
 from inspector.strategies.registry import STRATEGIES
 

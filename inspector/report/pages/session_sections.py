@@ -12,18 +12,6 @@ from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.quantity import Output, Unit, quantities, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts, MissCauseFacts, NextCallCostFacts
-from inspector.report.cache_text import (
-    CAUSE_COLUMNS,
-    accounting_text,
-    cause_name,
-    costliest,
-    lifetime_label,
-    lifetime_text,
-    miss_text,
-    next_call_text,
-    no_misses_text,
-    switch_text,
-)
 from inspector.report.catalogue import CostParts, ProjectionFacts, labeled_figure
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.document import SessionFacts
@@ -46,7 +34,19 @@ from inspector.report.tables import (
     totals_rows,
     word,
 )
-from inspector.report.text import models_named
+from inspector.report.text import (
+    CAUSE_COLUMNS,
+    accounting_text,
+    cause_name,
+    costliest,
+    lifetime_label,
+    lifetime_text,
+    miss_text,
+    models_named,
+    next_call_text,
+    no_misses_text,
+    switch_text,
+)
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
