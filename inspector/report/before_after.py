@@ -31,10 +31,9 @@ from inspector.replay.quantity import (
     quantities,
 )
 from inspector.replay.sessions import StartedTotals
-from inspector.report.build_report import to_report
+from inspector.report.build_report import to_report, utc_time
 from inspector.report.catalogue import FigureSet
 from inspector.report.folder import UnreadSession, summed
-from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import IN_TEXT, NOTHING, rounded, with_minus_sign
 from inspector.report.secret_redaction import shown_path
 from inspector.report.sentences import started_words

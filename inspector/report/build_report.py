@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,18 +14,20 @@ from msgspec import Struct, structs
 
 from inspector.replay.analysis.alternatives import BreakpointPrice, breakpoint_prices
 from inspector.replay.analysis.best_plan import SavingPlan, is_worthwhile
-from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
+from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool, resend_cost
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.costs import priced_under
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session, run_seconds
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
-from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.recoveries import NO_RECOVERIES, recoveries
+from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.cost_sheet import outcome_explanations
 from inspector.replay.explain.explanation import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result
 from inspector.report.catalogue import (
     BandFacts,
@@ -40,16 +45,32 @@ from inspector.report.catalogue import (
     Saving,
     TierFacts,
 )
-from inspector.report.document import BestPlanFacts, PriceFacts, SavingPlanFacts
+from inspector.report.document import (
+    BaselineCall,
+    BestPlanFacts,
+    BlockFacts,
+    CallFacts,
+    CallFigures,
+    Ledger,
+    PlannedBlock,
+    PlannedCall,
+    PriceFacts,
+    SavingPlanFacts,
+)
 from inspector.report.numbers import rounded
 from inspector.report.sentences import uncertain_saving
+from inspector.session.model import ContextCause
+from inspector.strategies.core.operations import Action
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from inspector.replay.analysis.best_plan import BestPlan
-    from inspector.replay.analysis.breakdown import BreakdownRow
+    from inspector.replay.analysis.breakdown import BreakdownRow, ResendCost
+    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
@@ -60,6 +81,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Band
     from inspector.replay.quantity import How
     from inspector.report.options import ReportOptions
+
 
 Measured = TypeVar("Measured", bound=Struct)
 
@@ -403,3 +425,217 @@ def _band_facts(band: Band) -> BandFacts:
         middle=round(band.middle, DOLLAR_DIGITS),
         high=round(band.high, DOLLAR_DIGITS),
     )
+
+
+def ledger_facts(
+    baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
+) -> Ledger:
+    """Build the ledger: every call and every block, without a plan and under each.
+
+    Args:
+        baseline: The session replayed with an empty plan.
+        planned: The session replayed under every plan.
+        misses: Cache misses of the baseline.
+        uses: Later uses of earlier results in the session; None without a plan.
+    """
+    return Ledger(
+        window=baseline.inputs.window.size,
+        calls=_calls(baseline, planned, misses, uses),
+        blocks=_blocks(baseline, planned),
+    )
+
+
+def _calls(
+    baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
+) -> list[CallFacts]:
+    inputs, session = baseline.inputs, baseline.history.session
+    reported = _reported(inputs)
+    before = _baseline(baseline, misses)
+    under = [_planned(each, NO_RECOVERIES if uses is None else recoveries(baseline, each, uses)) for each in planned]
+    begun: set[int] = set()
+    rows = []
+    for index, call in enumerate(session.calls):
+        cause = session.contexts[call.context].cause
+        compacted = cause is ContextCause.COMPACTION and call.context not in begun
+        begun.add(call.context)
+        rows.append(
+            CallFacts(
+                call=index + 1,
+                message=call.response + 1,
+                time=utc_time(call.time),
+                model=call.model,
+                compacted=compacted,
+                recorded=reported[index],
+                baseline=before[index],
+                plans=[each[index] for each in under],
+            )
+        )
+    return rows
+
+
+def utc_time(seconds: float | None) -> str:
+    """Format a time as ISO 8601 in UTC; empty if it is missing or out of range."""
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):  # a file may contain any number
+        return ""
+
+
+def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
+    usage, output = inputs.recorded, recorded_calls(inputs.history).output
+    cost = inputs.rates.cost(usage, output)
+    columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, output)
+    rows = zip(inputs.reported.tolist(), *(column.tolist() for column in columns), cost.tolist(), strict=True)
+    return [
+        CallFigures(
+            prompt_tokens=prompt,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+            uncached_tokens=uncached,
+            output_tokens=output,
+            cost_usd=_dollars(dollars),
+            known=HowKnown.EXACT.value,
+        )
+        if mine
+        else None
+        for mine, prompt, read, written, uncached, output, dollars in rows
+    ]
+
+
+def _figures(replay: Replay, known: Sequence[HowKnown]) -> list[CallFigures]:
+    ledger = replay.ledger
+    columns = (ledger.prompt_tokens, ledger.cache_read, ledger.cache_write, ledger.uncached, ledger.output, ledger.cost)
+    return [
+        CallFigures(
+            prompt_tokens=prompt,
+            cache_read_tokens=read,
+            cache_write_tokens=write,
+            uncached_tokens=uncached,
+            output_tokens=output,
+            cost_usd=_dollars(dollars),
+            known=how.value,
+        )
+        for how, prompt, read, write, uncached, output, dollars in zip(
+            known, *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def _baseline(replay: Replay, misses: CacheMisses) -> list[BaselineCall]:
+    inputs = replay.inputs
+    known = [inputs.prompt_known(call) for call in range(len(inputs.reported))]
+    dollars = call_dollars(replay)
+    columns = (dollars[name].tolist() for name in ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd"))
+    missed = {miss.call: miss for miss in misses.all}
+    found = []
+    for call, (each, read, write, uncached, output) in enumerate(zip(_figures(replay, known), *columns, strict=True)):
+        miss = missed.get(call)
+        found.append(
+            BaselineCall(
+                **{name: getattr(each, name) for name in CallFigures.__struct_fields__},
+                cache_read_usd=_dollars(read),
+                cache_write_usd=_dollars(write),
+                uncached_usd=_dollars(uncached),
+                output_usd=_dollars(output),
+                miss_cause="" if miss is None else miss.cause.value,
+                recached_tokens=0 if miss is None else miss.tokens,
+                extra_usd=0.0 if miss is None else rounded(miss.extra_usd.value, DOLLAR_DIGITS),
+            )
+        )
+    return found
+
+
+def call_dollars(replay: Replay) -> dict[str, NDArray[np.float64]]:
+    """Return the dollars per call of each kind of token by its name in `CostParts`; NaN without a price."""
+    ledger = replay.ledger
+    rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
+    written = (
+        ledger.cache_write_5m * rates[:, RateColumn.CACHE_WRITE_5M]
+        + ledger.cache_write_1h * rates[:, RateColumn.CACHE_WRITE_1H]
+    )
+    return {
+        "cache_read_usd": ledger.cache_read * rates[:, RateColumn.CACHE_READ],
+        "cache_write_usd": written,
+        "uncached_usd": ledger.uncached * rates[:, RateColumn.UNCACHED],
+        "output_usd": ledger.output * rates[:, RateColumn.OUTPUT],
+    }
+
+
+def _planned(replay: Replay, found: Recoveries) -> list[PlannedCall]:
+    ledger, needed, costs = replay.ledger, Counter(need.call for need in found.needs), found.cost_at
+    figures = _figures(replay, [replay.figures.prompt_tokens.known] * len(ledger.cost))
+    columns = (ledger.removed_tokens, ledger.edits, ledger.is_break)
+    return [
+        PlannedCall(
+            **{name: getattr(each, name) for name in CallFigures.__struct_fields__},
+            cut_tokens=cut,
+            edits=edits,
+            breaks=breaks,
+            results_needed=needed[call],
+            recoveries_usd=None if each.cost_usd is None else _dollars(costs.get(call, 0.0)),
+        )
+        for call, (each, cut, edits, breaks) in enumerate(
+            zip(figures, *(column.tolist() for column in columns), strict=True)
+        )
+    ]
+
+
+def _blocks(baseline: Replay, planned: Sequence[Replay]) -> list[BlockFacts]:
+    inputs, history = baseline.inputs, baseline.history
+    before = resend_cost(baseline)
+    under = [_planned_blocks(each, before) for each in planned]
+    tokens = np.rint(inputs.block_tokens).astype(np.int64).tolist()
+    sent, calls, cost = np.rint(before.tokens).astype(np.int64).tolist(), before.calls.tolist(), before.cost.tolist()
+    message = history.message.tolist()
+    return [
+        BlockFacts(
+            block=index + 1,
+            message=message[index] + 1,
+            kind=block.kind.label,
+            tool=block.tool_name,
+            tokens=tokens[index],
+            calls=calls[index],
+            sent_tokens=sent[index],
+            usd=_dollars(cost[index]),
+            known=inputs.scale.known.value,
+            plans=[each[index] for each in under],
+        )
+        for index, block in enumerate(history.session.blocks)
+    ]
+
+
+def _planned_blocks(replay: Replay, before: ResendCost) -> list[PlannedBlock]:
+    after = resend_cost(replay)
+    cut = np.rint(before.tokens - after.tokens).astype(np.int64).tolist()
+    saved = (before.cost - after.cost).tolist()
+    state = replay.state(replay.history.call_count)
+    changes = replay.edits
+    rows = []
+    for index, row in enumerate(state.row.tolist()):
+        reason = None if row < 0 else changes.reasons[int(changes.reason[row])]
+        rows.append(
+            PlannedBlock(
+                action=Action(int(state.action[index])).label,
+                strategy=_strategy(replay, None if reason is None else reason.entry),
+                tier="" if reason is None else reason.decision.group,
+                from_call=None if row < 0 else int(changes.call[row]) + 1,
+                cut_tokens=cut[index],
+                saved_usd=_dollars(saved[index]),
+            )
+        )
+    return rows
+
+
+def _strategy(replay: Replay, entry: int | None) -> str:
+    if entry is None:
+        return ""
+    return "recorded" if entry == RECORDED else replay.plan.entries[entry].strategy.name
+
+
+def _dollars(value: float) -> float | None:
+    """Round to the digits of the totals; None without a price."""
+    if math.isnan(value):  # no price
+        return None
+    return round(value, DOLLAR_DIGITS) + 0.0  # avoid negative zero

@@ -8,7 +8,7 @@ from inspector.replay.analysis.alternatives import lifetime_change, next_call_co
 from inspector.replay.analysis.cache_misses import describe_evidence, sum_of
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import rounded_result
-from inspector.report.build_report import to_report
+from inspector.report.build_report import to_report, utc_time
 from inspector.report.cache_document import (
     CacheMissesFacts,
     CacheMissFacts,
@@ -18,7 +18,6 @@ from inspector.report.cache_document import (
     NextCallCostFacts,
 )
 from inspector.report.cache_settings import cache_settings
-from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:

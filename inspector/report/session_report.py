@@ -27,16 +27,17 @@ from inspector.report.build_report import (
     best_plan_facts,
     cost_parts,
     explanation_facts,
+    ledger_facts,
     plan_facts,
     price_facts,
     recorded_figures,
     to_report,
+    utc_time,
 )
 from inspector.report.cache_facts import cache_misses_facts, hour_facts
 from inspector.report.catalogue import FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.export import part_of
-from inspector.report.ledger_facts import ledger_facts, utc_time
 from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.options import ReportOptions
 from inspector.report.secret_redaction import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.costs import side_spending
-from inspector.report.ledger_facts import call_dollars
+from inspector.report.build_report import call_dollars
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.chart.view import first_calls_after_compactions
 from inspector.ui.miss_glyphs import COMPACTED, MARKS, dollars, mark_of
