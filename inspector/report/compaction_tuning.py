@@ -20,7 +20,7 @@ from inspector.replay.pricing.prices import CODEX_SHOWN
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.replay.tuning.compaction_costs import LEAST_COMPACTIONS, EffectiveThreshold
 from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, Verdict
-from inspector.report.cache_settings import CLAUDE_SETTINGS
+from inspector.report.cache_document import CLAUDE_SETTINGS
 from inspector.report.export import COMPACTION_SETTINGS, ExportError, default_threshold, export_compaction
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_path

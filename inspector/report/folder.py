@@ -40,8 +40,8 @@ from inspector.replay.quantity import (
     quantities,
     rounded_result,
 )
+from inspector.report.build_report import miss_facts
 from inspector.report.cache_document import MissCauseFacts
-from inspector.report.cache_facts import miss_facts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
 from inspector.report.numbers import IN_TEXT, rounded

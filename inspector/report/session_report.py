@@ -25,8 +25,10 @@ from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
+    cache_misses_facts,
     cost_parts,
     explanation_facts,
+    hour_facts,
     ledger_facts,
     plan_facts,
     price_facts,
@@ -34,7 +36,6 @@ from inspector.report.build_report import (
     to_report,
     utc_time,
 )
-from inspector.report.cache_facts import cache_misses_facts, hour_facts
 from inspector.report.catalogue import FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.export import part_of

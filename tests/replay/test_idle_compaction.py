@@ -16,7 +16,7 @@ from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.replay.tuning.compaction_costs import EffectiveThreshold, compacted_session
-from inspector.report.cache_facts import cache_misses_facts
+from inspector.report.build_report import cache_misses_facts
 from inspector.report.text import next_call_text
 from inspector.session.model import BlockKind, Compaction, Role, Usage
 from inspector.strategies.history.history import History

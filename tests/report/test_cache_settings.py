@@ -18,7 +18,7 @@ from tests.session.claude_lines import SESSION, Script
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.report.cache_settings import CacheSetting
+    from inspector.report.cache_document import CacheSetting
     from inspector.report.document import Report
 
 

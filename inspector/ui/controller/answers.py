@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.cost_sheet import Spending
-    from inspector.report.cache_settings import CacheSetting
+    from inspector.report.cache_document import CacheSetting
     from inspector.report.hook_trims import SessionTrims, StoreStamp
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
@@ -80,7 +80,7 @@ class CacheAnswers:
 def explain_cache(outcome: Outcome) -> CacheAnswers:
     from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
     from inspector.replay.analysis.cache_misses import cache_misses
-    from inspector.report.cache_settings import cache_settings
+    from inspector.report.cache_document import cache_settings
 
     misses = cache_misses(outcome.replay, outcome.missed_without_plan)
     next_call = next_call_cost(outcome.replay)
