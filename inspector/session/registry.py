@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from inspector.plug_ins import FORMATS, PlugIn, PlugIns, UnusablePlugInError, failure_of
-from inspector.safe_text import one_line
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection, Format
@@ -232,13 +231,13 @@ class PlugInFormat(Format):
         re.compile(made.file_names)
         self._made, self._plug_in, self._note = made, plug_in, note
         self.name = made.name
-        self.title, self.where, self.exact = (one_line(texts[name]) for name in ("title", "where", "exact"))
+        self.title, self.where, self.exact = (_one_line(texts[name]) for name in ("title", "where", "exact"))
         self.file_names = made.file_names
         self.is_live, self.grows_compressed = bool(made.is_live), bool(made.grows_compressed)
         self.session_folders = tuple(frozenset(names) for names in made.session_folders)
 
     def recognize(self, sample: Sample) -> str:
-        return self._ask(lambda: one_line(self._made.recognize(sample)), "")
+        return self._ask(lambda: _one_line(self._made.recognize(sample)), "")
 
     def reader(self, path: Path) -> Reader:
         return self._opened(lambda: self._made.reader(path), path)
@@ -282,7 +281,7 @@ class PlugInFormat(Format):
         except SessionError:
             raise
         except Exception as error:  # noqa: BLE001  a broken package costs only itself
-            self._note(self._plug_in, f"{type(error).__name__}: {one_line(str(error))}")
+            self._note(self._plug_in, f"{type(error).__name__}: {_one_line(str(error))}")
             return otherwise
 
     def _opened(self, call: Callable[[], Reader], path: Path) -> Reader:
@@ -333,3 +332,9 @@ def _path(found: object) -> Path | None:
 def _unreadable(path: Path, plug_in: PlugIn, error: Exception) -> SessionError:
     failed = failure_of(error, FORMATS) or f"{plug_in.named}: {type(error).__name__}: {error}"
     return SessionError(f"{path}: cannot be read: {failed}. Update or uninstall that package.")
+
+
+def _one_line(text: str) -> str:
+    from inspector.safe_text import one_line  # of packages only: importing it takes as long as detecting a format
+
+    return one_line(text)

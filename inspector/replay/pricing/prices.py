@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 import time as clock
 from dataclasses import dataclass, field, replace
-from statistics import median_high
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -463,8 +462,9 @@ def compaction_size(session_format: str, agent: str, window: ContextWindow, comp
         size = default(round(window.size / CODEX_SHOWN) if session_format == "codex" else window.size)
         if is_claude and (0,) < agent_version(agent) < (2, 1, 21):
             size -= CLAUDE_EARLIER_SUMMARY - CLAUDE_SUMMARY
-    if seen and (size is None or median_high(seen) < _OTHER_SETTING * size):
-        return Figure(median_high(seen), HowKnown.CALIBRATED)
+    usual = sorted(seen)[len(seen) // 2] if seen else None
+    if usual is not None and (size is None or usual < _OTHER_SETTING * size):
+        return Figure(usual, HowKnown.CALIBRATED)
     may_be_larger = not seen and is_claude and window.may_be_larger and agent_version(agent) >= CLAUDE_MILLION
     return Figure(size, HowKnown.ESTIMATED, may_be_larger)
 
