@@ -23,7 +23,7 @@ from inspector.replay.analysis.reuse import identifiers_of, is_standard, strings
 from inspector.session.discovery import found_in
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.session.open import open_session
-from inspector.strategies.history.arguments import decoded
+from inspector.strategies.history.reads import decoded
 
 if TYPE_CHECKING:
     from inspector.session.model import Block, Session

@@ -13,8 +13,8 @@ from inspector.replay.analysis.recoveries import CallsByThread
 from inspector.replay.analysis.reuse import NeedKind, files_written, find_reuse
 from inspector.replay.engine.simulation import recorded_clearing
 from inspector.session.model import BlockKind, ContextCause
-from inspector.strategies.history.arguments import decoded, path_of
 from inspector.strategies.history.history import NEVER, History
+from inspector.strategies.history.reads import decoded, path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.session.open import open_session
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for, with_values
@@ -22,7 +22,7 @@ from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
-    from inspector.strategies.core.parameters import ParameterValue
+    from inspector.strategies.core.parametrized import ParameterValue
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_sessions"
 NAMES = ("coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json", "mail-and-jobs.jsonl", "local-agent.json")

@@ -15,7 +15,7 @@ import numpy as np
 
 from inspector.replay.message_lists import Conversation, resolve_plan
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,7 +21,7 @@ from inspector.session.blocks import CHAT
 from inspector.session.errors import SessionError
 from inspector.session.formats.plain import ROLES, is_message, read_conversation
 from inspector.session.model import BlockKind, Role, TextUnavailableError
-from inspector.strategies.core.rendition import EMPTIED, EMPTIED_RESULT, Action
+from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.replay import Replay
     from inspector.session.model import Block, Message, Session
-    from inspector.strategies.core.rendition import Rendition
+    from inspector.strategies.core.operations import Rendition
     from inspector.tokens.token_table import TokenTable
 
 

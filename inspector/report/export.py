@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from inspector.session.model import Session
-    from inspector.strategies.core.parameters import Parameter
+    from inspector.strategies.core.parametrized import Parameter
     from inspector.strategies.core.strategy import AgentSettings, Strategy
 
 

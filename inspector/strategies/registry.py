@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from inspector.plug_ins import STRATEGIES as GROUP
 from inspector.plug_ins import PlugIns, UnusablePlugInError, failure_of
-from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
+from inspector.strategies.core.parametrized import CHARACTERS, TOKENS, ParameterError
 from inspector.strategies.core.strategy import FittedStrategy
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from inspector.plug_ins import PlugIn
     from inspector.session.model import Session
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.parametrized import Parameter, ParameterValue
     from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, Strategy
 
     StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]

@@ -28,7 +28,7 @@ from inspector.recall.originals import (
 )
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
-from inspector.strategies.core.recall_command import recall_command
+from inspector.strategies.core.operations import recall_command
 from tests.conftest import ROOT
 from tests.hook.events import PLAN, bash_event, run_hook, sent_output
 from tests.permissions import without_privileges

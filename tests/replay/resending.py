@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.operations import ReplaceText
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.operations import Action, Rendition, ReplaceText
 from inspector.strategies.core.strategy import Decision, ScheduledStrategy, in_use
 from inspector.strategies.history.history import History
 from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix

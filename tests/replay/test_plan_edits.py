@@ -9,7 +9,7 @@ from inspector import compact
 from inspector.replay.engine.replay import replay
 from inspector.replay.message_lists import inputs_of_messages
 from inspector.session.formats.plain import read_conversation
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.plan import Plan
 from tests.examples import examples
 from tests.strategies.odd_lists import lists

@@ -16,8 +16,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.core.operations import CutText, ReplaceText
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action, CutText, ReplaceText
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry

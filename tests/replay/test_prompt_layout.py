@@ -12,8 +12,7 @@ from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.session.model import BlockKind, Role, Session
-from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
-from inspector.strategies.core.rendition import Rendition
+from inspector.strategies.core.operations import CutText, RemoveBlock, Rendition, ReplaceText
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.engine.renderer import Renderer
-from inspector.strategies.core.operations import CutText, CutTokens, make_cut
-from inspector.strategies.core.rendition import Action, Slice
+from inspector.strategies.core.operations import Action, CutText, CutTokens, Slice, make_cut
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session

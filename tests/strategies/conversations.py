@@ -21,7 +21,7 @@ from inspector.session.model import (
     Role,
     Session,
 )
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.operations import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision, ScheduledStrategy, SequentialStrategy, Strategy, in_use
 from inspector.strategies.history.history import History
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as some
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Call, Role
-from inspector.strategies.core.operations import ReplaceText
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action, ReplaceText
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry

@@ -1,7 +1,7 @@
 import pytest
 
 from inspector import apply_once, compact
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.library.old_results import ClearOld
 from tests.strategies.conversations import Sent, blocks_of_entries, matches, session_of, steps
 from tests.strategies.plain_lists import openai_list, results_in

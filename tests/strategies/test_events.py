@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from inspector.replay.message_lists import compact
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.history.conversation_items import Event
 from inspector.strategies.library.openhands import AmortizedForgetting, EventLog, MaskBrowserOutput, RecentEvents
 from inspector.strategies.plan import Plan

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from inspector.session.model import BlockKind, Call, Context, ContextCause
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, in_use
 from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.registry import STRATEGIES, strategy

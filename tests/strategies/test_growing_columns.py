@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.strategies.history.growing_columns import GrowingColumns
+from inspector.strategies.history.history import GrowingColumns
 
 entries = st.lists(st.integers(0, 3), max_size=6)
 

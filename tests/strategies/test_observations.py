@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as some
 
 from inspector.replay.message_lists import compact
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.library.swe_agent import ClosedWindows
 from tests.strategies.conversations import Sent, session_of
 from tests.strategies.plain_lists import openai_list

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from inspector.session.model import Block, BlockKind, Origin
-from inspector.strategies.core.operations import CutText, RemoveBlock, ReplaceText
-from inspector.strategies.core.rendition import REMOVED, Action, Rendition
+from inspector.strategies.core.operations import REMOVED, Action, CutText, RemoveBlock, Rendition, ReplaceText
 from inspector.strategies.library.at_insertion import StoreText, TrimText
 from inspector.strategies.library.micro_x import AppendSummary
 from inspector.strategies.library.old_results import StripSnapshots

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from inspector import apply_once
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.library.adk import AdkFilter
 from inspector.strategies.library.smart_retention import DedupeReads, KeepRecent, SmartRetention
 from inspector.strategies.plan import Plan, PlanEntry

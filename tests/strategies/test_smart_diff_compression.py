@@ -6,7 +6,7 @@ from inspector.recall.names import matching_blocks
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.history.history import History
 from inspector.strategies.library.smart_retention import SmartDiffCompression
 from inspector.strategies.plan import Plan

@@ -1,4 +1,4 @@
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.library.micro_x import Summarize, summary_placeholder
 from tests.strategies.conversations import Sent, session_of, steps
 

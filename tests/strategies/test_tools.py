@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.session.model import BlockKind
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import (
     AGENT_TOOLS,
     DOCUMENT_TIERS,

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.strategies.core.rendition import Action, Rendition, Slice
+from inspector.strategies.core.operations import Action, Rendition, Slice
 from inspector.ui.chart.view import ChartSeries, MarkedMiss
 from inspector.ui.chart.widget import ContextChart
 from inspector.ui.detail.content import CutNote, DetailContent

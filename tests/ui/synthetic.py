@@ -20,7 +20,7 @@ from inspector.session.model import (
     Role,
     Session,
 )
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.history.history import History
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.view import TimelineView

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.core.rendition import Action, Rendition, Slice
+from inspector.strategies.core.operations import Action, Rendition, Slice
 from inspector.ui.detail import widget as module
 from inspector.ui.detail.content import CutNote, DetailContent, SectionKind
 from inspector.ui.detail.views import EMPTY

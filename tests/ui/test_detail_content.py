@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.operations import CutText, ReplaceText
-from inspector.strategies.core.rendition import REMOVED, Action, Rendition, Slice
+from inspector.strategies.core.operations import REMOVED, Action, CutText, Rendition, ReplaceText, Slice
 from inspector.ui.detail.content import (
     CutNote,
     DetailContent,

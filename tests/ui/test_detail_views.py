@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from inspector.strategies.core.rendition import Action, Rendition, Slice
+from inspector.strategies.core.operations import Action, Rendition, Slice
 from inspector.ui.detail.content import CutNote, DetailContent, difference_page, stretches_of
 from inspector.ui.detail.views import VIEWS, Shown, input_sections, layout_sections, prepare
 from tests.examples import examples

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.history.history import History
 from inspector.ui.timeline.rows import Rows
 from inspector.ui.timeline.search import Query, QueryError, Search

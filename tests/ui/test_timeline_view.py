@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.tokens.counter import estimated_tokens
 from inspector.tokens.token_table import TokenTable
 from inspector.ui.timeline.columns import Space, columns_for, row_pieces

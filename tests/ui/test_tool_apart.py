@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.replay.engine.replay import Replay, replay
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import parameter_of, value_of
 from inspector.ui.tune.rows import separate_tool, tools_with_results

@@ -45,7 +45,7 @@ from inspector.replay.engine.recorded_calls import deduplicated_prompts
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.tokens.calibration import ResponseModel
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
 from inspector.session.model import BlockKind, ContextCause
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:

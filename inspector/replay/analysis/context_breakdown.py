@@ -31,11 +31,10 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.prices import compaction_size
 from inspector.session.files import joined_path, relative_path, same_file
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.core.strategy import TieredStrategy
-from inspector.strategies.history.arguments import argument_memo, names_a_part, path_of
 from inspector.strategies.history.memo import cached_per_history
-from inspector.strategies.history.reads import reads_of
+from inspector.strategies.history.reads import argument_memo, names_a_part, path_of, reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.old_results import TieredStale
 

@@ -15,9 +15,9 @@ import numpy as np
 from inspector.replay.engine.edits import RECORDED
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.rendition import Action, Slice
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.core.operations import Action, Slice
 from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.reads import path_of
 from inspector.tokens.model_names import model_version, parse_model_name
 
 if TYPE_CHECKING:

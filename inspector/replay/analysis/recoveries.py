@@ -48,8 +48,8 @@ from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.simulation import recorded_clearing
 from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action, Slice
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.core.operations import Action, Slice
+from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:

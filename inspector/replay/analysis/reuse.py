@@ -43,7 +43,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.session.snapshot_list import unchanged
-from inspector.strategies.history.arguments import PATH_ARGUMENTS, decoded
+from inspector.strategies.history.reads import PATH_ARGUMENTS, decoded
 from inspector.strategies.history.tools import ToolKind, tool_kind
 
 if TYPE_CHECKING:

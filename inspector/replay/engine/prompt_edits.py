@@ -23,7 +23,7 @@ from inspector.replay.cache.agent_breakpoints import (
     NOWHERE,
     breakpoints_of_prompts,
 )
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.strategies.core.operations import CutText, CutTokens, Operation, RecordedBlock, RemoveBlock, ReplaceText
-from inspector.strategies.core.recall_command import recall_command
-from inspector.strategies.core.rendition import Action, Rendition, Slice
+from inspector.strategies.core.operations import (
+    Action,
+    CutText,
+    CutTokens,
+    Operation,
+    RecordedBlock,
+    RemoveBlock,
+    Rendition,
+    ReplaceText,
+    Slice,
+    recall_command,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

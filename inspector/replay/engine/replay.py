@@ -21,7 +21,7 @@ from inspector.replay.engine.ledger import (
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.simulation import plan_edits
 from inspector.session.model import BlockKind
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.operations import Action, Rendition
 from inspector.strategies.registry import raise_for_plug_in
 
 if TYPE_CHECKING:

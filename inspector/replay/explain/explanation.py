@@ -17,7 +17,7 @@ from inspector.replay.analysis.costs import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.tokens.calibration import ResponseModel
 from inspector.tokens.media_tokens import image_rule, uncertain_documents, unsized_images
 

@@ -16,8 +16,8 @@ from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, MOST_PER_100_CALLS, Rate, recoveries
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
-from inspector.strategies.core.parameters import ParameterError
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
+from inspector.strategies.core.parametrized import ParameterError
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:

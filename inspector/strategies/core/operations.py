@@ -3,22 +3,163 @@
 An operation receives the rendition that earlier strategies produced and returns the one to send instead. Because it is
 a value, results derived from it (the rendition of a block, its token count) can be cached and reused while a limit is
 dragged back and forth.
+
+A rendition is how a block is sent (whole, cut, replaced or removed), as slices of its recorded text and inserted text.
+It holds positions in the recorded text, never the text itself. Cutting a cut text again is therefore exact and costs
+nothing until the characters are needed.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.parameters import TOKENS, ParameterError
-from inspector.strategies.core.recall_command import RECALL, recall_command
-from inspector.strategies.core.rendition import EMPTIED, EMPTIED_RESULT, REMOVED, Action, Rendition
+from inspector.strategies.core.parametrized import TOKENS, ParameterError
 from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inspector.session.model import Block, Session
+
+
+RECALL = "{recall}"
+"""Placeholder for the command in a marker's template."""
+
+
+def recall_command(session: Session, index: int) -> str:
+    """Return the shell-quoted command that prints a block's recorded text.
+
+    It names the block by its tool call's id. If the block has no unique id, it names the session and the block's place
+    in it.
+
+    Args:
+        session: The session.
+        index: The block's index in it.
+    """
+    identifier = recall_name(session, index)
+    option_end = "-- " if identifier.startswith("-") else ""
+    return f"inspector recall {option_end}{shlex.quote(identifier)}"
+
+
+def recall_call_command(session: Session, index: int) -> str:
+    """Return the command that prints a tool call's recorded arguments; see `recall_command`."""
+    command, _, asked = recall_command(session, index).partition(" recall ")
+    return f"{command} recall --call {asked}"
+
+
+def recall_name(session: Session, index: int) -> str:
+    """Return the name to recall a block by: its tool call's id, or session and place if it has no unique id."""
+    identifier = session.all_blocks[index].tool_call_id
+    if not identifier or identifier in session.repeated_call_ids:
+        return _reference(session, index)
+    return identifier
+
+
+def _reference(session: Session, index: int) -> str:
+    message = bisect_right(session.first_blocks, index)
+    within = index - session.first_blocks[message - 1]
+    own = f".{within + 1}" if len(session.messages[message - 1].blocks) > 1 else ""
+    return f"{session.identifier}:{message}{own}"
+
+
+class Action(IntEnum):
+    """Change made to a block, from least to most severe."""
+
+    WHOLE = 0
+    CUT = 1
+    REPLACED = 2
+    REMOVED = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Slice(NamedTuple):
+    """Characters `start` to `stop` of the recorded text."""
+
+    start: int
+    stop: int
+
+
+Piece = Slice | str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendition:
+    """One block as it is sent.
+
+    Attributes:
+        pieces: Sent text in order: slices of the recorded text, and text inserted in place of parts left out.
+        action: Change made to the block.
+        kind: Kind the text is sent as if not the block's own, e.g. user text if a summary replaces a tool result;
+            otherwise None.
+    """
+
+    pieces: tuple[Piece, ...]
+    action: Action
+    kind: BlockKind | None = None
+
+    @classmethod
+    def whole(cls, characters: int) -> Rendition:
+        """Return the rendition of an unchanged block of `characters` characters."""
+        return cls((Slice(0, characters),), Action.WHOLE)
+
+    @classmethod
+    def replaced(cls, text: str, kind: BlockKind | None = None) -> Rendition:
+        """Return a rendition that sends `text` instead of the block's own, as a block of `kind` if given."""
+        return cls((text,), Action.REPLACED, kind)
+
+    @property
+    def length(self) -> int:
+        return sum(_length(piece) for piece in self.pieces)
+
+    def text(self, recorded: str) -> str:
+        """Return the characters that are sent, given the block's recorded text."""
+        return "".join(
+            recorded[piece.start : piece.stop] if isinstance(piece, Slice) else piece for piece in self.pieces
+        )
+
+    def between(self, start: int, stop: int) -> tuple[Piece, ...]:
+        """Return the pieces of characters `start` to `stop` of the sent text (string slicing semantics)."""
+        start, stop, _ = slice(start, stop).indices(self.length)
+        kept: list[Piece] = []
+        position = 0
+        for piece in self.pieces:
+            length = _length(piece)
+            first, last = max(start - position, 0), min(stop - position, length)
+            if first < last:
+                if isinstance(piece, Slice):
+                    kept.append(Slice(piece.start + first, piece.start + last))
+                else:
+                    kept.append(piece[first:last])
+            position += length
+        return tuple(kept)
+
+    def cut_to(self, parts: Sequence[tuple[int, int] | str]) -> Rendition:
+        """Cut the sent text to parts of it, given as (start, stop), with texts in place of the rest."""
+        pieces: list[Piece] = []
+        for part in parts:
+            pieces.extend((part,) if isinstance(part, str) else self.between(*part))
+        return Rendition(tuple(pieces), Action.CUT, self.kind)
+
+
+REMOVED = Rendition((), Action.REMOVED)
+EMPTIED = Rendition((), Action.REMOVED, BlockKind.ASSISTANT_TEXT)
+"""A removed block in an assistant message that is still sent although it has no other content."""
+
+EMPTIED_RESULT = Rendition((), Action.REMOVED, BlockKind.TOOL_RESULT)
+"""A removed result of a batch that leaves an empty message if no other result of it is sent."""
+
+
+def _length(piece: Piece) -> int:
+    return piece.stop - piece.start if isinstance(piece, Slice) else len(piece)
 
 
 class BlockSource(Protocol):

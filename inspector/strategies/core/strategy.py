@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.session.model import Session
-    from inspector.strategies.core.operations import Operation
-    from inspector.strategies.core.parameters import Parameter
-    from inspector.strategies.core.rendition import Rendition
+    from inspector.strategies.core.operations import Operation, Rendition
+    from inspector.strategies.core.parametrized import Parameter
     from inspector.strategies.history.history import History
 
 

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.freshness import result_runs
+from inspector.strategies.history.arrival_order import arrivals, result_runs
 from inspector.strategies.history.history import ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.history.memo import cache_for, cached_per_history
 

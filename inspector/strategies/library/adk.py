@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parametrized import integer
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
 

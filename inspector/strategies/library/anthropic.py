@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
-from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, summary_length, switch, tools
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    ToolList,
+    choice,
+    integer,
+    string,
+    summary_length,
+    switch,
+    tools,
+)
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import ConversationItem
 from inspector.strategies.library.micro_x import summary_placeholder

@@ -42,7 +42,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
-from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceText, ReplaceWithMessage, sent_text
+from inspector.strategies.core.operations import (
+    Action,
+    RecordedBlock,
+    RemoveBlock,
+    Rendition,
+    ReplaceText,
+    ReplaceWithMessage,
+    sent_text,
+)
 from inspector.strategies.core.parametrized import (
     Parametrized,
     choice,
@@ -54,13 +62,11 @@ from inspector.strategies.core.parametrized import (
     switch,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.conversation_items import MessageList, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
 from inspector.strategies.library.micro_x import summary_placeholder
@@ -68,8 +74,7 @@ from inspector.strategies.library.micro_x import summary_placeholder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.rendition import Piece
+    from inspector.strategies.core.operations import BlockSource, Piece
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem, ConversationMessage
     from inspector.strategies.history.history import History

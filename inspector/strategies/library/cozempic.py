@@ -18,18 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import Measure
-from inspector.strategies.core.operations import RecordedBlock, sent_text
+from inspector.strategies.core.operations import Action, RecordedBlock, Rendition, sent_text
 from inspector.strategies.core.parametrized import Parametrized, integer, tools
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.arguments import argument_memo
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.conversation_items import record_groups
 from inspector.strategies.history.history import NEVER
-from inspector.strategies.history.reads import file_uses
+from inspector.strategies.history.reads import argument_memo, file_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

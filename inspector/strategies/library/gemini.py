@@ -23,12 +23,12 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARACTERS, Measure
-from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, ReplaceWithMessage, sent_text
-from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, Rendition, ReplaceWithMessage, sent_text
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    ToolList,
     choice,
     integer,
     model_window,
@@ -39,8 +39,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.rendition import Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import head_and_tail
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun

@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import sent_text
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
+from inspector.strategies.core.operations import Rendition, sent_text
 from inspector.strategies.core.parametrized import integer, switch, tools
-from inspector.strategies.core.rendition import Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of
 from inspector.strategies.core.strategy import Decision
-from inspector.strategies.history.arguments import lines_of
-from inspector.strategies.history.reads import file_uses
+from inspector.strategies.history.reads import file_uses, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

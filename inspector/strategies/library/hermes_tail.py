@@ -19,8 +19,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
-from inspector.strategies.core.operations import sent_text
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.operations import Action, Rendition, sent_text
 from inspector.strategies.history.history import THINKING, TOOL_CALL
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
-from inspector.strategies.core.operations import ClearInput, ReplaceText, sent_text
-from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.operations import Action, ClearInput, Rendition, ReplaceText, sent_text
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    ToolList,
     integer,
     model_window,
     number,
@@ -36,12 +36,9 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.stored_previews import numbered_ends
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.history import ASSISTANT, SYSTEM_TEXT, TOOL_CALL
 from inspector.strategies.history.tools import tool_kind_mask
 from inspector.strategies.library.micro_x import summary_placeholder

@@ -21,15 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind, Role, Session
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, make_cut
-from inspector.strategies.core.parameters import CHARACTERS, TOKENS
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, limit_unit, string
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.batching import Batching, ScheduleBuilder
+from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, make_cut
+from inspector.strategies.core.parametrized import CHARACTERS, TOKENS, Parametrized, choice, integer, limit_unit, string
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.freshness import result_runs
+from inspector.strategies.history.arrival_order import result_runs
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
 from inspector.tokens.counter import estimated_tokens

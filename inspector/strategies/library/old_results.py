@@ -41,19 +41,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind, Role, TextUnavailableError
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import CutText, CutTokens, RemoveBlock, ReplaceText, make_cut
-from inspector.strategies.core.parameters import TOKENS
-from inspector.strategies.core.parametrized import choice, integer, limit_unit, string, switch, tools
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
+from inspector.strategies.core.operations import (
+    Action,
+    CutText,
+    CutTokens,
+    RemoveBlock,
+    Rendition,
+    ReplaceText,
+    make_cut,
+)
+from inspector.strategies.core.parametrized import TOKENS, choice, integer, limit_unit, string, switch, tools
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision, Schedule
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.freshness import (
+from inspector.strategies.history.arrival_order import (
     FreshnessChanges,
+    arrivals,
     freshness_changes,
     last_marked_messages,
+    later,
     result_runs,
 )
 from inspector.strategies.history.memo import cached_per_history

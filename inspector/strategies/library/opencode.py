@@ -18,20 +18,17 @@ import numpy as np
 
 from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core import javascript
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
-from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
-from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, string, tools
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.operations import Action, BlockSource, Rendition, ReplaceText, sent_text
+from inspector.strategies.core.parametrized import Parametrized, ToolList, choice, integer, string, tools
 from inspector.strategies.core.stored_previews import lines_within
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import arguments_text, decoded, path_of
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
+from inspector.strategies.history.reads import arguments_text, decoded, path_of
 from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:

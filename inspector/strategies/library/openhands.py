@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, ReplaceText, ReplaceWithMessage
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
+from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, ReplaceText, ReplaceWithMessage
 from inspector.strategies.core.parametrized import (
     Parametrized,
     integer,
@@ -25,15 +25,13 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
 from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import url_of
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
 from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
 from inspector.strategies.history.memo import TextMemo
+from inspector.strategies.history.reads import url_of
 from inspector.strategies.library.micro_x import summary_placeholder
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
+from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
-from inspector.strategies.core.operations import sent_text
+from inspector.strategies.core.operations import Action, Rendition, sent_text
 from inspector.strategies.core.parametrized import (
     DEFAULT_WINDOW,
     Parametrized,
@@ -22,15 +23,12 @@ from inspector.strategies.core.parametrized import (
     summary_length,
     switch,
 )
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of, whole_lines
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.core.summarized_prefix import SummarizedPrefix
-from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.arguments import lines_of, path_of
+from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.conversation_items import Event, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.reads import lines_of, path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.micro_x import summary_placeholder
 

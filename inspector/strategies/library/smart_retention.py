@@ -32,19 +32,24 @@ from inspector.file_history.history import FileEvent, kind_of
 from inspector.file_history.operations import Patching, UnknownChange, call_effects
 from inspector.session.files import joined_path
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, RemovedPlaceholder, ReplaceText, make_cut
-from inspector.strategies.core.parameters import CHARACTERS
-from inspector.strategies.core.parametrized import choice, integer, limit_unit, string, tools
-from inspector.strategies.core.recall_command import RECALL, recall_call_command, recall_name
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.batching import Batching, ScheduleBuilder
+from inspector.strategies.core.operations import (
+    RECALL,
+    Action,
+    RemoveBlock,
+    RemovedPlaceholder,
+    Rendition,
+    ReplaceText,
+    make_cut,
+    recall_call_command,
+    recall_name,
+)
+from inspector.strategies.core.parametrized import CHARACTERS, choice, integer, limit_unit, string, tools
 from inspector.strategies.core.strategy import AgentSettings, Decision
-from inspector.strategies.history.arguments import PATH_ARGUMENTS, arguments_text, decoded, path_of
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import Memo, cached_per_history
-from inspector.strategies.history.reads import reads_of
+from inspector.strategies.history.reads import PATH_ARGUMENTS, arguments_text, decoded, path_of, reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:

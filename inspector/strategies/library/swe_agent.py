@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind
-from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.operations import RemoveBlock, sent_text
-from inspector.strategies.core.parameters import ParameterError, ToolList
-from inspector.strategies.core.parametrized import integer, string, switch, tools
-from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import CONTEXT_RESET, ScheduleBuilder
+from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
+from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, sent_text
+from inspector.strategies.core.parametrized import ParameterError, ToolList, integer, string, switch, tools
 from inspector.strategies.core.strategy import AgentSettings, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER

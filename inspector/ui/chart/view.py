@@ -11,7 +11,7 @@ from inspector.replay.analysis import context_breakdown as context_blocks
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.session.model import ContextCause
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.strategies.history.memo import cached_per_history
 from inspector.ui.miss_glyphs import MARKS, mark_of
 from inspector.ui.outcome import level_of

@@ -18,8 +18,7 @@ from inspector.report.sentences import compactions_words
 from inspector.safe_text import fit_cells, one_line
 from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
-from inspector.strategies.core.recall_command import recall_command
-from inspector.strategies.core.rendition import Action, Rendition, Slice
+from inspector.strategies.core.operations import Action, Rendition, Slice, recall_command
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
 from inspector.ui.part_names import LOCAL_ESTIMATE
 from inspector.ui.timeline.boundaries import aftermath_lines, cleared_line, effect_lines

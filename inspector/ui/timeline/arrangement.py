@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Role
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.ui.timeline.rows import BlockAmount
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.report.numbers import ABOUT, ON_SCREEN, elapsed
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.ui.miss_glyphs import miss_notes
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.toolkit.bars import bar, outside_bar

@@ -16,8 +16,8 @@ from inspector.report.tool_words import call_summary, result_words
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, LinkKind, Role
 from inspector.session.snapshot_list import unchanged
-from inspector.strategies.core.rendition import Action
-from inspector.strategies.history.growing_columns import GrowingColumns
+from inspector.strategies.core.operations import Action
+from inspector.strategies.history.history import GrowingColumns
 from inspector.tokens.block_tokens import estimated
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from inspector.errors import InspectorError
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.ui.timeline.rows import opened_within
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.operations import Action
 from inspector.ui.timeline.arrangement import Order, blocks_of_message, folded_amount, folded_preview, folded_row
 from inspector.ui.timeline.rows import BlockAmount, row_tokens
 
