@@ -48,13 +48,14 @@ def run(options: Namespace) -> int:
     import msgspec
 
     import inspector
+    from inspector.report.secret_redaction import without_secrets
     from inspector.report.validation import Thresholds, ValidationReport, provider_facts, validation_text
 
     share = options.threshold / 100
     thresholds = Thresholds(median=share, p90=2 * share)
     failed: list[Path] = []
     sessions = list(_checked(options, thresholds, failed))
-    check = ValidationReport(
+    report = ValidationReport(
         schema=1,
         inspector=inspector.__version__,
         thresholds=thresholds,
@@ -62,6 +63,7 @@ def run(options: Namespace) -> int:
         sessions=sessions,
         providers=provider_facts(sessions),
     )
+    check = without_secrets(report)
     if options.format == "json":
         write_json(msgspec.to_builtins(check))
     else:

@@ -35,7 +35,7 @@ from inspector.report.build_report import to_report, utc_time
 from inspector.report.catalogue import FigureSet
 from inspector.report.folder import UnreadSession, summed
 from inspector.report.numbers import IN_TEXT, NOTHING, rounded, with_minus_sign
-from inspector.report.secret_redaction import shown_path
+from inspector.report.secret_redaction import shown_path, without_secrets
 from inspector.report.sentences import started_words
 from inspector.session.model import LinkKind
 from inspector.session.registry import format_named
@@ -488,7 +488,7 @@ def before_after_report(
         (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
     )
     sets = zip(SETS, (before, after), strict=True)
-    return BeforeAfterReport(
+    report = BeforeAfterReport(
         schema=1,
         inspector=inspector.__version__,
         at=at,
@@ -514,6 +514,7 @@ def before_after_report(
             *(f"{name}: {started_words(_started(mine), IN_TEXT)}" for name, mine in sets if _started(mine)),
         ],
     )
+    return without_secrets(report)
 
 
 def _set_facts(name: SetName, sessions: Sequence[SetSession], paths: Sequence[str]) -> SessionSetFacts:

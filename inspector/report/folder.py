@@ -45,7 +45,7 @@ from inspector.report.cache_document import MissCauseFacts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
 from inspector.report.numbers import IN_TEXT, rounded
-from inspector.report.secret_redaction import shown_name
+from inspector.report.secret_redaction import shown_name, without_secrets
 from inspector.report.sentences import REPLAY_CAVEAT, uncertain_saving
 from inspector.session.related import parent_of
 
@@ -580,7 +580,7 @@ def folder_report(
     """
     rows = sorted(rows, key=lambda row: row.path)
     baseline = summed([row.baseline for row in rows])
-    return FolderReport(
+    report = FolderReport(
         schema=3,
         inspector=inspector.__version__,
         path=path,
@@ -597,6 +597,7 @@ def folder_report(
         warnings=[*notes, *_warnings(rows, unread)],
         beside=_side_requests(rows),
     )
+    return without_secrets(report)
 
 
 def _side_requests(rows: Sequence[SessionRow]) -> list[SideCallFacts]:

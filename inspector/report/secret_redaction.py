@@ -17,8 +17,9 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -37,11 +38,12 @@ from inspector.report.tool_words import result_words
 from inspector.session.model import TextUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from inspector.report.secret_rules import Finder
     from inspector.session.model import Session
 
+Document = TypeVar("Document", bound=Struct)
 
 _NOT_IN_FOLDER_NAMES = re.compile("[^A-Za-z0-9]")
 
@@ -80,32 +82,47 @@ def shown_name(text: str) -> str:
     return masked(text, merge_overlapping([*secrets_in(text, NAMED_RULES), *user_names(text)]))
 
 
-def secrets_of_names(names: Iterable[str]) -> dict[str, str]:
-    """Return the secrets in names of tools, models and programs, and the mask of each."""
-    return {
-        name[one.start : one.stop]: MASK.format(kind=one.kind)
-        for name in set(names)
-        for one in merge_overlapping(secrets_in(name, NAMED_RULES))
+def without_secrets(report: Document) -> Document:
+    """Mask labeled secrets in every text of a report, which may quote names of tools, models and programs anywhere."""
+    masks = {
+        text[one.start : one.stop]: MASK.format(kind=one.kind)
+        for text in set(_texts(report))
+        for one in merge_overlapping(secrets_in(text, NAMED_RULES))
     }
+    return cast("Document", _with_masks(report, masks)) if masks else report
 
 
-def without_secrets_of_names(value: Any, masks: Mapping[str, str]) -> Any:
-    """Mask secrets in every text of a report, which may quote a name anywhere."""
+def _texts(value: Any) -> Iterator[str]:
     match value:
+        case str():
+            yield value
+        case Struct():
+            for name in value.__struct_fields__:
+                yield from _texts(getattr(value, name))
+        case dict():
+            for each in value.items():
+                yield from _texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _texts(each)
+
+
+def _with_masks(value: Any, masks: Mapping[str, str]) -> Any:
+    match value:
+        case StrEnum():
+            return value
         case str():
             for secret, mask in masks.items():
                 value = value.replace(secret, mask)
             return value
         case Struct():
-            each = {name: getattr(value, name) for name in value.__struct_fields__}
-            return type(value)(**without_secrets_of_names(each, masks))
+            return type(value)(**{name: _with_masks(getattr(value, name), masks) for name in value.__struct_fields__})
         case dict():
-            return {
-                without_secrets_of_names(key, masks): without_secrets_of_names(each, masks)
-                for key, each in value.items()
-            }
+            return {_with_masks(key, masks): _with_masks(each, masks) for key, each in value.items()}
         case list():
-            return [without_secrets_of_names(each, masks) for each in value]
+            return [_with_masks(each, masks) for each in value]
+        case tuple():
+            return tuple(_with_masks(each, masks) for each in value)
     return value
 
 

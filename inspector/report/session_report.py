@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -44,10 +44,9 @@ from inspector.report.options import ReportOptions
 from inspector.report.secret_redaction import (
     SecretRedactor,
     excerpt,
-    secrets_of_names,
     shown_name,
     shown_path,
-    without_secrets_of_names,
+    without_secrets,
 )
 from inspector.report.sentences import without_texts
 from inspector.session.model import BlockKind, session_name
@@ -170,14 +169,7 @@ def report_of(
         model_switches=[rounded_result(each) for each in switches if each is not None],
         as_model=None if uses is None else _as_model(baseline, options, plans, best, uses, progress),
     )
-    masks = secrets_of_names(_names_of(inputs.history.session))
-    return cast("Report", without_secrets_of_names(report, masks)) if masks else report
-
-
-def _names_of(session: Session) -> set[str]:
-    """Return names that a session chose freely: of tools, models, agents and purposes."""
-    names = {block.tool_name for block in session.all_blocks} | set(session.models)
-    return names | {session.agent, *(call.model for call in session.calls)}
+    return without_secrets(report)
 
 
 def _title(redactor: SecretRedactor | None, title: str) -> str:

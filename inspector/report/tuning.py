@@ -30,7 +30,7 @@ from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema
 from inspector.report.numbers import IN_TEXT, rounded
-from inspector.report.secret_redaction import shown_path
+from inspector.report.secret_redaction import shown_path, without_secrets
 from inspector.report.sentences import REPLAY_CAVEAT
 from inspector.session.registry import format_named
 from inspector.strategies.registry import SYSTEMS
@@ -318,7 +318,7 @@ def tune_report(
         target: The system to write configuration for; empty for none.
         compaction: Best compaction thresholds, if requested.
     """
-    return TuneReport(
+    report = TuneReport(
         schema=1,
         inspector=inspector.__version__,
         paths=list(paths),
@@ -328,6 +328,7 @@ def tune_report(
         warnings=list(warnings),
         compaction=list(compaction),
     )
+    return without_secrets(report)
 
 
 def constraints_of(asked: TuningTerms) -> Constraints:

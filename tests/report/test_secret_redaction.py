@@ -180,6 +180,38 @@ def test_secrets_in_names_of_tools_and_models_are_masked_without_an_option(form:
     assert " masked" in report or form == "csv"
 
 
+NAMED = {
+    "folder": ("report", "{folder}", "--no-kept-results"),
+    "sets": ("compare", "--before", "{folder}", "--after", "{other}"),
+    "check": ("check", "{folder}"),
+    "formats": ("formats", "{folder}/0.jsonl"),
+    "tuning": ("tune", "{folder}", "--minutes", "0.02", "--no-kept-results"),
+    "compaction": ("tune", "--compaction", "{folder}", "--no-kept-results"),
+    "why": ("why", "{folder}/0.jsonl"),
+    "comparison": ("compare", "{folder}/0.jsonl"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_report_on_one_or_many_sessions_has_a_secret_that_is_a_name(name: str, form: str, tmp_path: Path, capsys):
+    tool, model, version, server = (SECRETS[each][0] for each in ("GitHub", "OpenAI", "GitLab", "Slack"))
+    text = SAMPLE.read_text(encoding="utf-8").replace('"Bash"', f'"{tool}"').replace('"Read"', f'"mcp__{server}__read"')
+    text = text.replace("claude-opus-4-8", model).replace('"2.1.219"', f'"{version}"')
+    folder, other = tmp_path / "before", tmp_path / "after"
+    for number, place in enumerate((folder, folder, other)):
+        place.mkdir(exist_ok=True)
+        mine = text.replace("1880028d-", f"1880028{number}-").replace('"msg_', f'"msg{number}_')
+        (place / f"{number}.jsonl").write_text(mine, encoding="utf-8")
+    words = [word.format(folder=folder, other=other) for word in NAMED[name]]
+    as_json = ["--json"] if name == "formats" else ["--format", "json"]
+    rates = [] if name == "formats" else ["--rates", "5/25/0.5/6"]
+    assert main([*words, *rates, *(as_json if form == "json" else [])]) == 0
+    said = "".join(capsys.readouterr())
+    for secret in (tool, model, version, server):
+        assert secret[:16] not in said
+
+
 def test_what_was_masked_is_counted_in_the_report(tmp_path: Path):
     session = planted(SAMPLE, tmp_path / "planted.jsonl", SECRETS["GitHub"][1])
     target = tmp_path / "report.json"
