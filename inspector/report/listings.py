@@ -26,7 +26,7 @@ from inspector.replay.quantity import Count, about
 from inspector.report.document import SCHEMA_VERSION
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
 from inspector.report.numbers import IN_TEXT
-from inspector.report.secret_redaction import shown_path, without_secrets
+from inspector.report.secret_redaction import shown_name, shown_path, without_secrets
 from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
 from inspector.session.files import exists, relative_path
 from inspector.session.model import BlockKind, first_name
@@ -236,6 +236,9 @@ def plug_in_problems(page: Page, problems: Sequence[str]) -> None:
         page.line(problem, indent=2)
 
 
+NOT_NAMED = "not named in the file"
+
+
 def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, color: bool = False) -> str:
     """Describe the detected format of a file with its reasons, its content, and read problems."""
     page = Page(width, color=color)
@@ -244,8 +247,8 @@ def reading_text(detection: Detection, session: Session, width: int = WIDTH, *, 
         (
             ("format", f"{detection.format.name}: {detection.format.title}"),
             ("reason", detection.reason),
-            ("agent", session.agent or "not named in the file"),
-            ("models", ", ".join(session.models) or "not named in the file"),
+            ("agent", shown_name(session.agent) or NOT_NAMED),
+            ("models", shown_name(", ".join(session.models)) or NOT_NAMED),
             (
                 "content",
                 f"{IN_TEXT.plural(len(session.messages), 'message')}, {IN_TEXT.plural(len(session.calls), 'call')}",
@@ -345,7 +348,7 @@ def _row(header: Header, summary: SessionSummary) -> tuple[str, ...]:
     return (
         datetime.fromtimestamp(header.modified, UTC).strftime("%Y-%m-%d %H:%M"),
         summary.format or "unreadable",
-        summary.model,
+        shown_name(summary.model),
         f"{summary.calls:,}" if summary.format else "",
         IN_TEXT.short(summary.tokens) if summary.tokens is not None else "",
         IN_TEXT.qualified(IN_TEXT.dollars(summary.usd), "", is_lower_bound=summary.is_lower_bound)
