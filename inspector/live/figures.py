@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from inspector.live.away import PauseAdvice, PausePrices, pause_advice, pauses_of
 from inspector.live.forecast import forecast
 from inspector.live.status import UNKNOWN, Activity, CacheState, CacheStatus, HourlyRate, LiveSession, Loop
+from inspector.replay.analysis.alternatives import SUMMARY_TOKENS
 from inspector.replay.cache.cache_models import cache_model_for, with_lifetime_of
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS
 from inspector.replay.figure import Figure, HowKnown
@@ -20,7 +22,7 @@ from inspector.replay.pricing.prices import compaction_size, context_window
 from inspector.session.files import last_written
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.registry import format_named
-from inspector.tokens.typical_ratios import typical_coefficients
+from inspector.tokens.model_names import typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -140,6 +142,8 @@ class LiveFigures:
 
     def _begin(self, session: Session) -> None:
         self._session = session
+        self._pauses: list[float] = []
+        self._pauses_until = 0
         self.settled, self.newest = CallSpending(), CallSpending()
         self._misses = self._missed_until = 0
 
@@ -200,6 +204,7 @@ class LiveFigures:
         if self._compacts_at.value is not None and self._prompt.value is not None:
             growth, gaps = [step.growth for step in main], [step.gap for step in main]
             self._forecast = forecast(self._prompt.value, self._compacts_at.value, growth, gaps)
+        self._pause_prices: PausePrices | None = None
         self._cache = self._cache_status()
         self._newest = _newest_message(session)
         self._loop = _loop(session)
@@ -225,8 +230,44 @@ class LiveFigures:
             dollars = (cached * row.cache_read + (prompt - cached) * other) * factor
             warm = Figure(dollars, HowKnown.PROJECTED)
             cold = Figure(prompt * other * factor, HowKnown.PROJECTED)
+            read, written, output = row.cache_read * factor, other * factor, row.output * factor
+            fresh, compacted = self._other_prompts()
+            self._pause_prices = PausePrices(
+                prompt, dollars, prompt * written, read, written, output, cache.lifetime, fresh, compacted
+            )
         expires = None if last.time is None else last.time + cache.lifetime
         return CacheStatus(CacheState.UNKNOWN, expires, cache.lifetime, warm, cold)
+
+    def _other_prompts(self) -> tuple[float | None, float | None]:
+        """Return the tokens of a new session's first prompt and of the prompt after a compaction; None if unknown."""
+        session, fresh = self._session, float(self._reader.beginning.first_prompt) or None
+        sizes = [each.tokens_after for each in session.compactions if not each.is_partial and each.tokens_after]
+        compacted = float(sizes[-1]) if sizes else None if fresh is None else fresh + SUMMARY_TOKENS
+        return fresh, compacted
+
+    @property
+    def pauses(self) -> list[float]:
+        """Seconds before each of the user's messages that ended a pause."""
+        messages = self._session.messages
+        if len(messages) > self._pauses_until:
+            # One message earlier: the pause begins with it.
+            self._pauses += pauses_of(messages[max(self._pauses_until - 1, 0) :])
+            self._pauses_until = len(messages)
+        return self._pauses
+
+    def pause_advice(self, pauses: Sequence[float], now: float) -> PauseAdvice | None:
+        """Return the costs of a pause; None without a price.
+
+        Args:
+            pauses: The user's pauses in all sessions.
+            now: Seconds since the epoch.
+        """
+        if self._pause_prices is None:
+            return None
+        session = self._session
+        agent = session.agent or self._reader.beginning.agent
+        last = self.last_activity
+        return pause_advice(self._pause_prices, pauses, format_name=session.format, agent=agent, last=last, now=now)
 
     @property
     def last_activity(self) -> float:
@@ -243,14 +284,18 @@ class LiveFigures:
         own = (each.time for each in self._session.messages if each.time is not None and not each.is_inherited)
         return next(own, self.last_activity)
 
-    def row(self, now: float, subagents: Sequence[LiveFigures] = ()) -> LiveSession:
+    def row(
+        self, now: float, subagents: Sequence[LiveFigures] = (), pauses: Sequence[float] | None = None
+    ) -> LiveSession:
         """Return the status at a time.
 
         Args:
             now: Seconds since the epoch.
             subagents: Figures of the sessions that this one started.
+            pauses: The user's pauses in all sessions; those of this session by default.
         """
         session, reader = self._session, self._reader
+        own_pauses = self.pauses if pauses is None else pauses
         running = sum(now - each.last_activity <= SUBAGENT_SECONDS for each in subagents)
         running += _inline_subagents(session, now)
         last = max(self.last_activity, *(each.last_activity for each in subagents), 0.0)
@@ -285,6 +330,7 @@ class LiveFigures:
             loop=self._loop,
             subagents=running if state is not Activity.ENDED else 0,
             working_directory=folder,
+            away=None if state is Activity.WORKING else self.pause_advice(own_pauses, now),
             started=begin.started,
             is_partial=is_partial,
             problems=session.skipped_records,
@@ -325,21 +371,25 @@ class LiveFigures:
 
 
 def _main_steps(session: Session) -> list[_Step]:
-    """Return the newest calls of the main conversation, oldest first; growth is 0 for the first of a context."""
+    """Return the newest calls of the main conversation, oldest first.
+
+    Growth counts from the last call with a reported prompt in the same context; it is 0 for the first one.
+    """
     contexts, calls = session.contexts, session.calls
     newest = (call for call in reversed(calls) if not contexts[call.context].thread)
     found: list[_Step] = []
     before: Call | None = None
+    reported: _Step | None = None
     for call in reversed(list(islice(newest, RECENT_CALLS))):
         prompt = 0 if call.usage is None else call.usage.prompt
         growth = characters = 0
         gap = 0.0 if before is None or before.time is None or call.time is None else call.time - before.time
-        if before is not None and before.context == call.context and before.usage is not None and prompt:
-            growth = prompt - before.usage.prompt
+        if reported is not None and reported.call.context == call.context and prompt:
+            growth = prompt - reported.prompt
             members = contexts[call.context].members
-            characters = _characters(session, members[before.prompt_messages : call.prompt_messages])
+            characters = _characters(session, members[reported.call.prompt_messages : call.prompt_messages])
         found.append(_Step(call, prompt, growth, characters, gap))
-        before = call
+        before, reported = call, found[-1] if prompt else reported
     return found
 
 
@@ -369,8 +419,10 @@ def _next_prompt(session: Session, main: Sequence[_Step], ratio: float) -> Figur
     main_contexts = [context for context in session.contexts if not context.thread]
     if not main_contexts:
         return UNKNOWN
-    context, last = main_contexts[-1], main[-1] if main else None
-    if last is not None and last.prompt and session.contexts[last.call.context] is context:
+    context = main_contexts[-1]
+    # The usage of a response is often reported at its end.
+    last = next((step for step in reversed(main) if step.prompt), None)
+    if last is not None and session.contexts[last.call.context] is context:
         appended = context.members[last.call.prompt_messages :]
         usage = last.call.usage
         is_reported = usage is not None and usage.output > 0 and not usage.output_is_placeholder

@@ -28,7 +28,7 @@ TAIL_BYTES: Final = 4 << 20
 """Bytes read at the end of a file of lines."""
 
 MOST_TAIL_BYTES: Final = 64 << 20
-"""Limit for files without a call in the last `TAIL_BYTES`."""
+"""Limit for files without a reported prompt in the last `TAIL_BYTES`."""
 
 MOST_DOCUMENT_BYTES: Final = 32 << 20
 """Larger documents are not read: each change would be read as a whole."""
@@ -44,6 +44,7 @@ class Beginning(NamedTuple):
         agent: The agent as recorded; may be empty.
         working_directory: The agent's working directory; may be empty.
         identifier: The agent's id of the session.
+        first_prompt: Tokens of the first prompt; 0 if not recorded.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Beginning(NamedTuple):
     agent: str
     working_directory: str
     identifier: str
+    first_prompt: int
 
     @classmethod
     def of(cls, session: Session) -> Beginning:
@@ -63,6 +65,7 @@ class Beginning(NamedTuple):
             session.agent,
             session.working_directory,
             session.identifier,
+            next((call.usage.prompt for call in session.calls if call.usage is not None), 0),
         )
 
 
@@ -102,7 +105,8 @@ class LiveReader:
         while True:
             self._reader, self.skipped_bytes = self._loaded(tail)
             self.session = self._reader.snapshot()
-            if self.session.calls or not self.skipped_bytes or tail >= MOST_TAIL_BYTES:
+            has_usage = any(call.usage is not None and call.usage.prompt for call in self.session.calls)
+            if has_usage or not self.skipped_bytes or tail >= MOST_TAIL_BYTES:
                 break
             tail *= 4
         self.beginning = self._beginning() if self.skipped_bytes else Beginning.of(self.session)
@@ -110,7 +114,8 @@ class LiveReader:
 
     def _loaded(self, tail: int) -> tuple[Reader, int]:
         reader = open_reader(self.path, self._known)
-        skipped = reader.start_near_end(tail) if isinstance(reader, JsonlReader) else 0
+        is_tailed = isinstance(reader, JsonlReader) and self.path == self.file
+        skipped = reader.start_near_end(tail) if isinstance(reader, JsonlReader) and is_tailed else 0
         is_bounded = isinstance(reader, JsonlReader | SqliteReader) or is_folder(self.file)
         if not is_bounded and (size := self.file.stat().st_size) > MOST_DOCUMENT_BYTES:
             limit = f"{MOST_DOCUMENT_BYTES >> 20} MB"

@@ -55,6 +55,8 @@ def to_document(sessions: Iterable[LiveSession], now: float) -> dict[str, Any]:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
     return round(value, DIGITS) if isinstance(value, float) else value
 
 

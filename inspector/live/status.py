@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path  # noqa: TC003  the JSON Schema is generated from the annotations
 from typing import Final
 
+from inspector.live.away import PauseAdvice  # noqa: TC001  for the JSON Schema
 from inspector.replay.figure import Band, Figure, HowKnown
 
 FILL_WARNING: Final = 0.75
@@ -170,6 +171,7 @@ class LiveSession:
         loop: The last tool call, if it was repeated.
         subagents: Number of running subagents.
         working_directory: The agent's working directory; may be empty.
+        away: Costs of a pause, while the agent does not work; None without a price.
         started: Time of the first record, seconds since the epoch; None if not recorded.
         last_activity: Time of the last record or change of its files, seconds since the epoch.
         is_partial: True if only the newest part of the file was read: counts and sums are lower bounds.
@@ -200,6 +202,7 @@ class LiveSession:
     loop: Loop | None = None
     subagents: int = 0
     working_directory: str = ""
+    away: PauseAdvice | None = None
     started: float | None = None
     is_partial: bool = False
     problems: int = 0

@@ -160,8 +160,9 @@ class LiveBook:
             if (root := self._root(path)) != path:
                 children.setdefault(root, []).append(entry.figures)
         continued = self._continued()
+        pauses = [pause for entry in self._entries.values() for pause in entry.figures.pauses]
         rows = [
-            entry.figures.row(now, children.get(path, ()))
+            entry.figures.row(now, children.get(path, ()), pauses)
             for path, entry in self._entries.items()
             if self._root(path) == path and path not in continued
         ]

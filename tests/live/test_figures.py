@@ -156,6 +156,43 @@ def test_the_end_of_a_file_gives_the_same_figures_as_the_whole(claude: ClaudeCod
     assert not whole.spent.is_lower_bound
 
 
+def test_a_response_without_usage_yet_is_estimated_on_top_of_the_last_reported_prompt(tmp_path: Path):
+    agent = make_agent(Codex, tmp_path, 0)
+    for _ in range(3):
+        agent.call()
+    lines = agent.path.read_text().splitlines(keepends=True)
+    # The report and the result of the third call are still missing.
+    assert "token_count" in lines[-2]
+    agent.path.write_text("".join(lines[:-2]))
+
+    row = row_of(agent.path)
+    assert row.prompt.known is HowKnown.CALIBRATED
+    assert prompt_of(1) + OUTPUT < (row.prompt.value or 0) < prompt_of(2) + 50
+    assert row.forecast is None
+
+
+def test_more_than_the_end_is_read_if_it_reports_no_prompt(claude: ClaudeCode):
+    claude.call()
+    with claude.path.open("a") as file:
+        for number in range(500):
+            notice = {"type": "system", "subtype": "notice", "uuid": f"n{number}", "sessionId": claude.session}
+            file.write(json.dumps({**notice, "content": "x" * 100, "version": "2.1.219"}) + "\n")
+
+    row = row_of(claude.path, tail_bytes=8_000)
+    assert row.calls == 1
+    assert (row.prompt.value or 0) > prompt_of(0)
+
+
+def test_one_of_several_sessions_in_a_file_is_read_in_full(tmp_path: Path):
+    path = tmp_path / "runs.jsonl"
+    display = f"user: {'Hello ' * 100}\nassistant: Done."
+    path.write_text("".join(json.dumps({"messages_display": display}) + "\n" for _ in range(20)))
+
+    reader = LiveReader(path.with_name("runs.jsonl#line-3"), tail_bytes=1_000)
+    assert reader.skipped_bytes == 0
+    assert len(reader.session.messages) == 2
+
+
 def test_figures_after_each_call_are_those_of_a_new_reading(claude: ClaudeCode):
     claude.call()
     reader = LiveReader(claude.path)
