@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
+    from inspector.live.status import LiveSession
+
 FORMATS = ("text", "json", "tmux", "claude")
 TARGETS = ("claude", "tmux")
 
@@ -162,6 +164,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--session", metavar="PATH", help="a session; by default the newest one of this folder's project, or of all"
     )
+    parser.add_argument(
+        "--away",
+        action="store_true",
+        help="what a pause costs: leave the session, keep it warm, compact it, or start another",
+    )
     parser.add_argument("--install", choices=TARGETS, help="print the setting that shows the line there")
     parser.add_argument("--uninstall", choices=TARGETS, help="remove that setting")
     parser.add_argument("--yes", action="store_true", help="with --install: write the setting, with a backup")
@@ -178,7 +185,9 @@ def run(options: Namespace) -> int:
         return _install(options)
     if options.all and options.session:
         raise CommandError("--all and --session exclude each other", ExitCode.WRONG_USAGE)
-    if options.all or options.format == "json":
+    if options.away and options.format != "text":
+        raise CommandError("--away prints text; --format json always has these figures", ExitCode.WRONG_USAGE)
+    if options.all or options.away or options.format == "json":
         return _print_sessions(options)
     from inspector.session.errors import SessionError
 
@@ -213,9 +222,22 @@ def _print_sessions(options: Namespace) -> int:
     if options.format == "json":
         write_json(to_document(found, now))
         return ExitCode.FINE
+    if options.away:
+        write("".join(f"{line}\n" for each in found for line in _away_lines(each)) or f"{status_line.NO_SESSION}\n")
+        return ExitCode.FINE
     lines = [_line(status_line.add_texts(to_entry(each, now)), options.format, {}, now) for each in found]
     write("".join(f"{line}\n" for line in lines or [status_line.NO_SESSION]))
     return ExitCode.FINE
+
+
+def _away_lines(session: LiveSession) -> list[str]:
+    from inspector.live.alerts import session_name
+    from inspector.live.away import advice_lines
+
+    if session.away is None:
+        reason = "is working" if session.state == "working" else "has no price or cache"
+        return [f"{session_name(session)} {reason}: no cost of a pause"]
+    return advice_lines(session_name(session), session.away)
 
 
 def _install(options: Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -82,4 +83,5 @@ def write_session(home: Path, folder: str, *, ended: float = 60, name: str = "on
         )
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    os.utime(path, (now - ended, now - ended))
     return path
