@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
-from inspector.session.open import open_session
+from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.open import open_reader, open_session
+from inspector.session.reader import FileChange
 from inspector.session.snapshot_list import unchanged
 from tests.examples import examples
 from tests.session.claude_lines import Script
@@ -317,3 +319,31 @@ def test_a_hole_at_the_end_of_a_followed_file_is_not_read_whole_and_what_follows
     follower.poll()
     assert [follower.session.text(block) for block in follower.session.blocks] == ["before", "after"]
     assert [diagnostic.offset for diagnostic in follower.session.diagnostics] == [len(first)]
+
+
+def test_a_reader_near_the_end_reads_whole_lines_from_there_and_what_is_appended(tmp_path: Path) -> None:
+    script = Script()
+    for text in ("first", "second", "third"):
+        script.prompt(text)
+    first, second, third = script.encoded()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(first + second)
+
+    for length, skipped in ((len(second), len(first)), (len(second) + 1, len(first)), (len(second) + len(first), 0)):
+        reader = open_reader(path)
+        assert isinstance(reader, JsonlReader)
+        assert reader.start_near_end(length) == skipped
+        list(reader.load())
+        assert len(reader.snapshot().messages[0].blocks) == (1 if skipped else 2)
+
+    reader = open_reader(path)
+    assert isinstance(reader, JsonlReader)
+    reader.start_near_end(len(second))
+    list(reader.load())
+    with path.open("ab") as file:
+        file.write(third)
+    assert reader.refresh() is FileChange.APPENDED
+    session = reader.snapshot()
+    assert [session.text(block) for block in session.blocks] == ["second", "third"]
+    path.write_bytes(second + third)
+    assert reader.refresh() is FileChange.REPLACED
