@@ -75,7 +75,7 @@ def run(options: Namespace) -> int:
 
 def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionValidation]:
     """Check one session after another; unreadable ones are reported, added to `failed` and skipped."""
-    from inspector.replay.analysis.context_breakdown import blank_prompts
+    from inspector.replay.analysis.context_blocks import blank_prompts
     from inspector.replay.analysis.validation import validate, violations_in_file, violations_in_replay
     from inspector.replay.engine.replay import replay
     from inspector.report.validation import session_validation

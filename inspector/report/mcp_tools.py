@@ -200,15 +200,14 @@ class SessionMemory:
         session = self._session(session_id)
         if not session.calls:
             raise MemoryQueryError(f"session {session.identifier} has no call yet")
-        from inspector.replay.analysis.context_breakdown import NOT_RECORDED, context_at, repeats_in
+        from inspector.replay.analysis.context_blocks import NOT_RECORDED, context_at, repeats_in
         from inspector.replay.engine.inputs import ReplayInputs
         from inspector.replay.engine.replay import replay as replayed
         from inspector.replay.sessions import calibration_source_of
         from inspector.strategies.history.history import History
         from inspector.strategies.plan import Plan
-        from inspector.tokens.count_cache import CountCache
         from inspector.tokens.counter import load_counter
-        from inspector.tokens.token_table import count_session
+        from inspector.tokens.token_table import CountCache, count_session
 
         # A path that cannot exist: the server must not write anything, including the count cache.
         *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))

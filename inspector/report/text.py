@@ -15,7 +15,7 @@ from rich.text import Text
 from inspector.replay.analysis.alternatives import SETTING
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
 from inspector.replay.analysis.cache_misses import duration
-from inspector.replay.analysis.context_breakdown import UNRECORDED
+from inspector.replay.analysis.context_blocks import UNRECORDED
 from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.cache.miss_causes import MissCause

@@ -166,7 +166,7 @@ def heading_of(controller: SessionController) -> Heading:
 
     fill = None
     if (outcome := controller.outcome) is not None:
-        from inspector.replay.analysis.context_breakdown import fill_at
+        from inspector.replay.analysis.context_blocks import fill_at
 
         fill = fill_at(outcome.baseline, outcome.baseline.history.call_count).share
     cache, recorded = controller.answers.cache, controller.answers.recorded_cache

@@ -7,7 +7,8 @@ import pytest
 
 from inspector.file_history.history import FileEventKind, file_history
 from inspector.replay.analysis.breakdown import resend_cost
-from inspector.replay.analysis.context_breakdown import Grouping, RepeatKind, context_breakdown
+from inspector.replay.analysis.context_blocks import RepeatKind
+from inspector.replay.analysis.context_breakdown import Grouping, context_breakdown
 from inspector.replay.engine.replay import replay
 from inspector.report.listings import event_counts, files_text, short_path
 from inspector.session.files import joined_path, relative_path, same_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.analysis.compactions import CompactionEffect, sizes_of
-from inspector.replay.analysis.context_breakdown import context_at
+from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

@@ -8,20 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown, resend_cost
-from inspector.replay.analysis.context_breakdown import (
+from inspector.replay.analysis.context_blocks import (
     AROUND_TEXTS,
-    NO_FILE,
-    NO_RESULT,
-    NO_TOOL,
     NOT_RECORDED,
     SYSTEM_AND_TOOLS,
-    Grouping,
     RepeatKind,
-    Scope,
     context_at,
-    context_breakdown,
     repeats_in,
 )
+from inspector.replay.analysis.context_breakdown import NO_FILE, NO_RESULT, NO_TOOL, Grouping, Scope, context_breakdown
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from inspector.replay.analysis.breakdown import Breakdown, resend_cost
-from inspector.replay.analysis.context_breakdown import INJECTED, Grouping, Scope, context_breakdown, injected_blocks
+from inspector.replay.analysis.context_blocks import INJECTED, injected_blocks
+from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

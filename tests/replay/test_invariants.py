@@ -9,14 +9,8 @@ from msgspec import structs
 
 from inspector.replay.analysis import validation
 from inspector.replay.analysis.breakdown import resend_cost
-from inspector.replay.analysis.context_breakdown import (
-    EARLIER,
-    NOT_RECORDED,
-    Grouping,
-    blank_prompts,
-    context_at,
-    context_breakdown,
-)
+from inspector.replay.analysis.context_blocks import EARLIER, NOT_RECORDED, blank_prompts, context_at
+from inspector.replay.analysis.context_breakdown import Grouping, context_breakdown
 from inspector.replay.analysis.validation import Invariant, violations_in_file, violations_in_replay
 from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing

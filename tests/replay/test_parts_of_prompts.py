@@ -8,17 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown, resend_cost
-from inspector.replay.analysis.context_breakdown import (
+from inspector.replay.analysis.context_blocks import (
     AROUND_TEXTS,
     SYSTEM_AND_TOOLS,
-    Grouping,
-    Scope,
     context_at,
-    context_breakdown,
     prompt_at,
     system_by_call,
     system_tokens,
 )
+from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.context_breakdown import AROUND_TEXTS, SYSTEM_AND_TOOLS, UNRECORDED
+from inspector.replay.analysis.context_blocks import AROUND_TEXTS, SYSTEM_AND_TOOLS, UNRECORDED
 from inspector.replay.analysis.plan_outcome import cache_rewrite_costs, plan_outcome
 from inspector.replay.cache.cache_models import CacheColumns, CacheModel
 from inspector.replay.engine.inputs import ReplayInputs

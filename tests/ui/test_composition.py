@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspector.replay.analysis.context_blocks import NOT_RECORDED, ContextBlocks
 from inspector.replay.analysis.context_breakdown import (
-    NOT_RECORDED,
     Consumer,
-    ContextBlocks,
     ContextBreakdown,
     ContextPart,
     Grouping,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from inspector.replay.analysis.context_breakdown import (
+from inspector.replay.analysis.context_blocks import (
     AROUND_TEXTS,
     INJECTED,
     NOT_RECORDED,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.context_breakdown import ContextBlocks
+    from inspector.replay.analysis.context_blocks import ContextBlocks
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.prompt_layout import ContextLayout
     from inspector.replay.engine.replay import ContextState, Replay

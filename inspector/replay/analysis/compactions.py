@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.cache_misses import cache_misses, total_of
-from inspector.replay.analysis.context_breakdown import context_at
+from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.costs import side_spending
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, HowKnown

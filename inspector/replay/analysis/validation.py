@@ -38,15 +38,8 @@ from msgspec import structs
 
 from inspector.replay.analysis.breakdown import resend_cost, results_by_difference
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts, first_call_after
-from inspector.replay.analysis.context_breakdown import (
-    AROUND_TEXTS,
-    EARLIER,
-    NOT_RECORDED,
-    Grouping,
-    Scope,
-    context_at,
-    context_breakdown,
-)
+from inspector.replay.analysis.context_blocks import AROUND_TEXTS, EARLIER, NOT_RECORDED, context_at
+from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.analysis.forecast import NINE_OF_TEN, read_spread
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts

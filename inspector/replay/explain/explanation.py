@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.context_breakdown import system_tokens
+from inspector.replay.analysis.context_blocks import system_tokens
 from inspector.replay.analysis.costs import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
 from inspector.strategies.core.operations import Action
+from inspector.tokens.block_tokens import image_rule, uncertain_documents, unsized_images
 from inspector.tokens.calibration import ResponseModel
-from inspector.tokens.media_tokens import image_rule, uncertain_documents, unsized_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import Band, Figure
     from inspector.replay.pricing.prices import ContextWindow
-    from inspector.tokens.media_tokens import UncertainMedia
+    from inspector.tokens.block_tokens import UncertainMedia
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.context_breakdown import (
-    ALL_PROMPTS,
-    AROUND_TEXTS,
-    EARLIER,
-    NOT_RECORDED,
-    NOT_RECORDED_SHORT,
-    Grouping,
-    Scope,
-)
+from inspector.replay.analysis.context_blocks import AROUND_TEXTS, EARLIER, NOT_RECORDED, NOT_RECORDED_SHORT
+from inspector.replay.analysis.context_breakdown import ALL_PROMPTS, Grouping, Scope
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
