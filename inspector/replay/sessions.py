@@ -29,11 +29,16 @@ from inspector.replay.analysis.costs import cost_with_side_requests, side_spendi
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
-from inspector.replay.engine.recorded_calls import deduplicated_prompts, is_reported_in_full, recorded_calls
+from inspector.replay.engine.recorded_calls import (
+    CalibrationSource,
+    calibrate_session,
+    deduplicated_prompts,
+    is_reported_in_full,
+    recorded_calls,
+)
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
-from inspector.replay.engine.token_scale import CalibrationSource, calibrate_session
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from inspector.replay.engine.token_scale import TokenScale
+    from inspector.replay.engine.recorded_calls import TokenScale
     from inspector.ui.outcome import Outcome
 
 WORDS = "alpha river stone market window garden paper silver engine yellow doctor bridge winter summer planet friend"

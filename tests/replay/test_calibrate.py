@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.recorded_calls import calibrate_session, response_contents, signature_contents
 from inspector.replay.engine.replay import replay
-from inspector.replay.engine.token_scale import calibrate_session, response_contents, signature_contents
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session

@@ -21,33 +21,52 @@ Correct reported prompt sizes that count tokens twice.
 
 For some calls to Claude models with thinking, GitHub Copilot reports the new part of the prompt twice: as cache writes
 and as input. The cache read of the next call covers it only once.
+
+Convert local token counts to the provider's scale, as reported and billed.
+
+`inspector.tokens.calibration` does the fit; this module builds its input: the contents of every recorded prompt, for
+each `Reading` of how later prompts include responses. Unreported reasoning is the reported length of a response minus
+its texts. Prompts are taken as recorded, so one fit serves every plan.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.session.model import BlockKind
+from inspector.replay.figure import HowKnown
+from inspector.session.model import BlockKind, LinkKind
 from inspector.strategies.history.memo import cached_per_history
-from inspector.tokens.model_names import Categorical
+from inspector.tokens.block_tokens import block_media_tokens, image_rule
+from inspector.tokens.calibration import (
+    LEAST_CALLS,
+    BorrowedCalibration,
+    Calibration,
+    PromptContents,
+    ResponseModel,
+    calibrate,
+)
+from inspector.tokens.model_names import Categorical, drops_reasoning, typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.token_scale import TokenScale
     from inspector.session.model import Call, RecordedTotals, Session, Usage
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
+    from collections.abc import Mapping
+
+    from inspector.replay.engine.prompt_layout import PromptLayout
+    from inspector.tokens.block_tokens import ImageRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,3 +366,367 @@ def counted_twice(history: History) -> NDArray[np.int64]:
 def deduplicated_prompts(history: History) -> NDArray[np.int64]:
     """Return each prompt's reported size with every token counted once; 0 if not reported. int64."""
     return recorded_calls(history).usage.prompt - counted_twice(history)
+
+
+@dataclass(frozen=True)
+class CalibrationSource:
+    """A session that lends its token calibration.
+
+    Attributes:
+        kind: Its relation to the borrower: its parent, or the session it continues.
+        identifier: Its id.
+        fits: Fits to its calls, the model with most calls first.
+    """
+
+    kind: LinkKind
+    identifier: str
+    fits: tuple[BorrowedCalibration, ...]
+
+    @property
+    def is_parent(self) -> bool:
+        """True if it started the borrower as a subagent."""
+        return self.kind is LinkKind.PARENT
+
+
+@dataclass(frozen=True, eq=False)
+class TokenScale:
+    """Conversion of local counts to provider tokens, per call including the next one.
+
+    Attributes:
+        ratio: Provider tokens per counted token, float64.
+        prompt: Calibrated size of the recorded prompt, including system prompt and tool definitions, float64.
+        uncounted: Per block, provider tokens beyond its counted ones (envelope and signature), float64.
+        has_signature: Per block, True if it has a signature that counts toward the prompt, bool.
+        known: Confidence of prompt sizes on this scale.
+        calibration: The underlying fit.
+        calibration_source: The session the fit is borrowed from; None if there is no suitable one.
+    """
+
+    ratio: NDArray[np.float64]
+    prompt: NDArray[np.float64]
+    uncounted: NDArray[np.float64]
+    has_signature: NDArray[np.bool_]
+    known: HowKnown
+    calibration: Calibration
+    calibration_source: CalibrationSource | None = None
+
+    @property
+    def borrowed(self) -> str:
+        """Source and size of the fit that the most-used model borrows; empty if it borrows none."""
+        fit, source = self.calibration.main_borrowed, self.calibration_source
+        if fit is None or source is None:
+            return ""
+        which = "the session that started this one" if source.is_parent else "the session that this one continues"
+        return f"fitted to {fit.calls:,} calls of {fit.model} in {which}, {source.identifier}"
+
+    def whole_prompts(
+        self,
+        layout: PromptLayout,
+        recorded: PromptUsage,
+        reported: NDArray[np.bool_],
+        counted: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return every prompt's size with nothing cut: as reported, otherwise the local estimate in provider tokens."""
+        whole = self.prompt.copy()
+        whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
+        previous = int(layout.previous_call[-1])
+        if previous >= 0 and reported[previous]:
+            # The next prompt extends the previous one, so the last report is the better baseline.
+            shown = self.ratio[-1] * counted + layout.uncounted_in_prompts
+            whole[-1] = whole[previous] + shown[-1] - shown[previous]
+        return whole
+
+    def ratio_within(
+        self,
+        layout: PromptLayout,
+        whole: NDArray[np.float64],
+        reported: NDArray[np.bool_],
+        removed: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return provider tokens per counted token for each call, reduced where blocks would exceed their prompt.
+
+        Agents omit parts of prompts without recording it, and no plan can remove more than was sent. The system prompt
+        and the tools are sent with every call: if the blocks would leave less than half of their size, an error larger
+        than that of any fit, the blocks are scaled down. A prompt without a report has the size of its blocks; their
+        envelopes are rounded to whole counted tokens, so the sum may be slightly larger.
+        """
+        counted = np.maximum(layout.with_envelopes - removed, 1)
+        overhead = np.maximum(np.rint(self.calibration.call_overhead), 0)
+        is_squeezed = (whole - self.ratio * counted < overhead / 2) & (whole > overhead)
+        room = np.where(is_squeezed, whole - overhead, np.maximum(whole, 0))
+        previous = int(layout.previous_call[-1])
+        is_known = np.append(reported, previous >= 0 and bool(reported[previous]))
+        return np.where(is_known, np.minimum(self.ratio, room / counted), self.ratio)
+
+    @classmethod
+    def of(
+        cls,
+        history: History,
+        table: TokenTable,
+        removed: Integers | None = None,
+        calibration_source: CalibrationSource | None = None,
+    ) -> TokenScale:
+        """Fit a session's counts to its reported usage, or use typical values of its models if there is too little.
+
+        Args:
+            history: The session's columns.
+            table: Its token counts.
+            removed: Per call including the next one, counted tokens the agent itself had cleared by then.
+            calibration_source: A session to borrow the fit from if this one reports too little.
+        """
+        calibration = calibrate_session(
+            history, table, removed, () if calibration_source is None else calibration_source.fits
+        )
+        main = np.array(calibration.main)
+        per_block = _of_main_model(history, table, calibration)
+        fitted = calibration.is_fitted and table.is_complete
+        return cls(
+            ratio=calibration.call_ratio,
+            prompt=calibration.prompt,
+            uncounted=main @ per_block - main[0] * table.tokens,
+            has_signature=(per_block[2] > 0) & (history.signature > 0),
+            known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
+            calibration=calibration,
+            calibration_source=calibration_source,
+        )
+
+    def of_calls(self, calls: Integers) -> TokenScale:
+        """Return the scale for a subset of the session's calls, with the fit to all of them.
+
+        Args:
+            calls: The remaining calls in order, without the next one, which always remains.
+        """
+        rows = np.append(calls, len(self.ratio) - 1)
+        fit, place = self.calibration, {call: at for at, call in enumerate(calls.tolist())}
+        shifts = tuple(shift._replace(call=place[shift.call]) for shift in fit.shifts if shift.call in place)
+        calibration = replace(
+            fit,
+            shifts=shifts,
+            call_ratio=fit.call_ratio[rows],
+            call_overhead=fit.call_overhead[rows],
+            prompt=fit.prompt[rows],
+        )
+        return replace(self, ratio=self.ratio[rows], prompt=self.prompt[rows], calibration=calibration)
+
+
+def calibrate_session(
+    history: History, table: TokenTable, removed: Integers | None = None, borrowed: Sequence[BorrowedCalibration] = ()
+) -> Calibration:
+    """Fit the table's counts to the session's reported usage; one row per call, including the next one.
+
+    `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is the uncounted part of each
+    prompt. Arguments are as for `TokenScale.of`, with the fits of another session.
+    """
+    reported = np.append(deduplicated_prompts(history), 0)
+    return fit_contents(history, prompt_contents(history, table, removed), reported, borrowed)
+
+
+def fit_contents(
+    history: History,
+    contents: Mapping[ResponseModel, PromptContents],
+    reported: Integers,
+    borrowed: Sequence[BorrowedCalibration] = (),
+) -> Calibration:
+    """Fit prompt contents to reported prompt sizes; a size of 0 is predicted."""
+    models = recorded_calls(history).models.and_again()
+    return calibrate(models, _growing_together(history, reported), contents, reported, borrowed)
+
+
+def _growing_together(history: History, reported: Integers) -> Integers:
+    """Group the calls by prompts that grow from one another: return the context of each call.
+
+    If almost every call begins a context, for example because a recorded system prompt grows with each call, growth
+    cannot be fitted. The thread is used instead, because its prompts share the same unrecorded part.
+    """
+    contexts: Integers = history.call_context.astype(np.int64)
+    result = contexts[reported > 0]
+    if len(result) < LEAST_CALLS or len(result) - len(np.unique(result)) >= LEAST_CALLS // 2:
+        return contexts
+    threads = np.array([context.thread for context in history.session.contexts], dtype=np.int64)
+    return threads[contexts]
+
+
+def prompt_contents(
+    history: History, table: TokenTable, removed: Integers | None = None
+) -> dict[ResponseModel, PromptContents]:
+    """Return prompt contents for each reading, including the next prompt; arguments are as for `TokenScale.of`."""
+    contents = {ResponseModel.SIGNATURES: signature_contents(history, table), **response_contents(history, table)}
+    if removed is None:
+        return contents
+    return {reading: each._replace(counted=each.counted - removed) for reading, each in contents.items()}
+
+
+def signature_contents(history: History, table: TokenTable) -> PromptContents:
+    """Count each prompt's contents, with reasoning measured by the characters of its signatures.
+
+    Thinking with a signature is excluded from the counted tokens, because the signature represents it. If the call's
+    model drops reasoning at the next user message, only reasoning after the last one counts.
+    """
+    per_block = _of_blocks(history, table)
+    (counted, blocks, signatures), (since_user,) = _over_prompts(history, per_block, [_is_user_text(history)])
+    media = media_of_prompts(history, table)
+    models = recorded_calls(history).models.and_again()
+    drops = np.array([drops_reasoning(name) for name in models.names], dtype=np.bool_)[models.code]
+    return PromptContents(counted, blocks, np.where(drops, since_user, signatures), media)
+
+
+def response_contents(history: History, table: TokenTable) -> dict[ResponseModel, PromptContents]:
+    """Return prompt contents for the readings with reported response lengths; empty if no length was reported."""
+    responses = _MeasuredResponses.of(history, table)
+    if not responses.measured.any():
+        return {}
+    counted = np.where(responses.measured, 0, table.tokens - table.media).astype(np.int64)
+    media = media_of_prompts(history, table)
+    is_sent = (history.kind != BlockKind.OTHER).astype(np.int64)
+    (texts, blocks, tokens, reasoning), (since_user, of_last) = _over_prompts(
+        history,
+        np.stack((counted, is_sent, responses.tokens, responses.reasoning)),
+        [_is_user_text(history), responses.tokens > 0],
+    )
+    held = {
+        ResponseModel.KEPT: reasoning,
+        ResponseModel.SINCE_USER: since_user,
+        ResponseModel.LAST: of_last,
+        ResponseModel.DROPPED: np.zeros_like(reasoning),
+    }
+    return {reading: PromptContents(texts, blocks, tokens - reasoning + each, media) for reading, each in held.items()}
+
+
+def media_of_prompts(history: History, table: TokenTable) -> Integers:
+    """Return the media tokens of each prompt by its model's rule, including the next prompt. int64."""
+    if not table.media.any():
+        return np.zeros(history.call_count + 1, dtype=np.int64)
+    models = recorded_calls(history).models.and_again()
+    rules = [image_rule(name) for name in models.names]
+    different = list(dict.fromkeys(rules))
+    sums, _ = _over_prompts(history, np.stack([_media_of_blocks(history, table, rule) for rule in different]), [])
+    row = np.array([different.index(rule) for rule in rules])
+    found: Integers = sums[row[models.code], np.arange(history.call_count + 1)]
+    return found
+
+
+def _media_of_blocks(history: History, table: TokenTable, rule: ImageRule) -> Integers:
+    """Return the provider tokens of each block's images and documents."""
+    tokens = np.zeros(len(history.kind), dtype=np.int64)
+    blocks = history.session.blocks
+    for block in np.flatnonzero(table.media).tolist():
+        tokens[block] = block_media_tokens(blocks[block], rule)
+    return tokens
+
+
+@dataclass(frozen=True, eq=False)
+class _MeasuredResponses:
+    """The responses of a session with a reported length, by their first block.
+
+    Attributes:
+        tokens: Per block, the reported tokens of the response it begins, 0 elsewhere, int64.
+        reasoning: The reasoning part of these, int64.
+        measured: Per block, True if it is part of such a response, bool.
+    """
+
+    tokens: Integers
+    reasoning: Integers
+    measured: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, history: History, table: TokenTable) -> _MeasuredResponses:
+        count = len(history.kind)
+        tokens, reasoning = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        calls = recorded_calls(history)
+        first, last = history.message_first_block[calls.response], history.message_first_block[calls.response + 1]
+        reported = (calls.output > 0) & ~calls.is_placeholder & (first < last)
+        if not reported.any():
+            return cls(tokens, reasoning, np.zeros(count, dtype=bool))
+        first, last, output = first[reported], last[reported], calls.output[reported]
+        reported_reasoning = calls.reasoning[reported]
+        ratios = np.array([typical_coefficients(model).ratio for model in calls.models.names])
+        ratio = ratios[calls.models.code[reported]]
+        thinking = history.kind == BlockKind.THINKING
+        texts = np.concatenate(([0], np.cumsum(np.where(thinking, 0, table.tokens), dtype=np.int64)))
+        thoughts = np.concatenate(([0], np.cumsum(thinking, dtype=np.int64)))
+        left = np.maximum(output - np.rint(ratio * (texts[last] - texts[first])).astype(np.int64), 0)
+        hidden = np.where(thoughts[last] > thoughts[first], left, 0)
+        tokens[first] = output
+        reasoning[first] = np.where(reported_reasoning > 0, np.minimum(reported_reasoning, output), hidden)
+        edges = np.zeros(count + 1, dtype=np.int64)
+        np.add.at(edges, first, 1)
+        np.add.at(edges, last, -1)
+        measured = np.cumsum(edges)[:count] > 0
+        return cls(tokens, reasoning, measured)
+
+
+def _of_blocks(history: History, table: TokenTable) -> Integers:
+    """Return the features of every block, a row each: counted tokens, block count, characters of signatures.
+
+    Images and documents are excluded from the counted tokens, because their size in provider tokens is given.
+    """
+    signature = history.signature.astype(np.int64)
+    # A signature represents the whole reasoning; any text next to it is only a displayed summary.
+    hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
+    counted = np.where(hidden, 0, table.tokens - table.media)
+    return np.stack((counted, (history.kind != BlockKind.OTHER).astype(np.int64), signature))
+
+
+def _of_main_model(history: History, table: TokenTable, calibration: Calibration) -> Integers:
+    """Return the features of every block for the reading of the most-used model, a row per coefficient."""
+    rule = image_rule(calibration.main_model)
+    per_block = np.vstack((_of_blocks(history, table), _media_of_blocks(history, table, rule)))
+    reading = calibration.main_reading
+    if reading is ResponseModel.SIGNATURES:
+        if calibration.main_model and drops_reasoning(calibration.main_model):
+            per_block[2] = 0
+        return per_block
+    # Texts are counted, because strategies cut them; the remainder of a response is its reasoning.
+    responses = _MeasuredResponses.of(history, table)
+    thinking = (history.kind == BlockKind.THINKING) & responses.measured
+    per_block[0] = np.where(thinking, 0, table.tokens - table.media)
+    per_block[2] = 0
+    if reading is ResponseModel.KEPT:
+        begins = np.flatnonzero(responses.reasoning)
+        # Assign it to the response's first block of reasoning if there is one, otherwise to its first block.
+        places = np.flatnonzero(thinking)
+        found = np.searchsorted(places, begins)
+        near = places[np.minimum(found, len(places) - 1)] if len(places) else begins
+        same = len(places) > 0 and (history.message[near] == history.message[begins])
+        per_block[2, np.where(same, near, begins)] = responses.reasoning[begins]
+    return per_block
+
+
+def _is_user_text(history: History) -> NDArray[np.bool_]:
+    reported: NDArray[np.bool_] = history.kind == BlockKind.USER_TEXT
+    return reported
+
+
+def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.bool_]]) -> tuple[Integers, Integers]:
+    """Sum block features over every call's prompt, including the next one.
+
+    Args:
+        history: The session's columns.
+        per_block: Features of every block, a row each.
+        marks: Boolean columns over the blocks.
+
+    Returns:
+        A row for each row of `per_block`, and a row for each of `marks`: the sum of the last feature from the last
+        marked block of the prompt on.
+    """
+    size = history.call_count + 1
+    sums = np.zeros((len(per_block), size), dtype=np.int64)
+    since = np.zeros((len(marks), size), dtype=np.int64)
+    for members, calls in history.calls_of_contexts():
+        if not len(calls):
+            continue
+        blocks = history.blocks_of(members)
+        before = np.zeros((len(per_block), len(blocks) + 1), dtype=np.int64)
+        np.cumsum(per_block[:, blocks], axis=1, out=before[:, 1:])
+        counts = history.message_first_block[members + 1] - history.message_first_block[members]
+        ends = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))[history.call_prompt_messages[calls]]
+        sums[:, calls] = before[:, ends]
+        for row, marked in zip(since, marks, strict=True):
+            row[calls] = before[-1, ends] - before[-1, _last_marked(marked[blocks])[ends]]
+    return sums, since
+
+
+def _last_marked(marked: NDArray[np.bool_]) -> Integers:
+    """Return, per number of leading blocks, the index of the last marked one among them; 0 for none."""
+    places = np.where(marked, np.arange(len(marked)), 0)
+    return np.concatenate(([0], np.maximum.accumulate(places, dtype=np.int64)))
