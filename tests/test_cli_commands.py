@@ -294,7 +294,7 @@ def test_a_plan_is_priced_by_cache_breakpoints_in_json_and_elsewhere_if_they_mat
 
 def test_compare_sorts_by_every_column_it_offers(small: Path, capsys, monkeypatch):
     from inspector.cli.compare import FORMER_ORDERS
-    from inspector.replay.analysis import comparison
+    from inspector.replay.analysis import best_plan as comparison
     from inspector.report.comparison import ORDERS
 
     # The order of some plans is that of all, and takes a fraction of the time.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from atif import Trajectory
 
-from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.analysis.best_plan import compared, plans_to_compare
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.engine.replay import replay

@@ -15,7 +15,7 @@ from inspector.report.recovery_words import net_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.replay.analysis.comparison import AsModel, PlanAsModel
+    from inspector.replay.analysis.best_plan import AsModel, PlanAsModel
     from inspector.replay.pricing.rates import Rates
     from inspector.report.recovery_words import NetRange
 

@@ -13,11 +13,10 @@ import numpy as np
 from msgspec import Struct, structs
 
 from inspector.replay.analysis.alternatives import BreakpointPrice, breakpoint_prices, lifetime_change, next_call_cost
-from inspector.replay.analysis.best_plan import SavingPlan, is_worthwhile
+from inspector.replay.analysis.best_plan import ComparedPlan, SavingPlan, compared, is_worthwhile
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool, resend_cost
 from inspector.replay.analysis.cache_misses import describe_evidence, sum_of
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
-from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.costs import priced_under
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session, run_seconds
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome

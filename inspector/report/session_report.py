@@ -11,11 +11,17 @@ from msgspec.structs import replace
 
 import inspector
 from inspector.replay.analysis.alternatives import model_switch
-from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
+from inspector.replay.analysis.best_plan import (
+    BestPlan,
+    BestPlanSearch,
+    as_model,
+    plans_to_compare,
+    priced_baseline,
+    replays_of,
+)
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compactions import compaction_totals
-from inspector.replay.analysis.comparison import as_model, plans_to_compare, priced_baseline, replays_of
 from inspector.replay.analysis.costs import cost_with_side_requests, model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import replay

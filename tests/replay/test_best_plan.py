@@ -6,8 +6,7 @@ from functools import cache, partial
 import pytest
 
 from inspector.replay.analysis import best_plan
-from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
-from inspector.replay.analysis.comparison import compare, plans_to_compare
+from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch, compare, plans_to_compare
 from inspector.replay.analysis.hazards import HazardKind, drops_text
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.comparison import compare, compared, plans_to_compare
+from inspector.replay.analysis.best_plan import compare, compared, plans_to_compare
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Compaction, Role
 from inspector.strategies.plan import Plan, PlanEntry

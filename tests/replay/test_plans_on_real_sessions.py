@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.analysis.best_plan import compared, plans_to_compare
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing

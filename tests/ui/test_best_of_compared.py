@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.replay.analysis.comparison import ComparedPlan
+from inspector.replay.analysis.best_plan import ComparedPlan
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
 from inspector.replay.analysis.recoveries import Envelope, EvidenceLevel, Rate, Recoveries, Refetches

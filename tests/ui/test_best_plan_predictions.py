@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from inspector.cli import main
-from inspector.replay.analysis import best_plan, comparison
+from inspector.replay.analysis import best_plan
+from inspector.replay.analysis import best_plan as comparison
 from inspector.replay.analysis.best_plan import FIRST
 from inspector.replay.quantity import DOLLAR_DIGITS
 from inspector.report.numbers import ON_SCREEN

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from inspector.cli import main
-from inspector.replay.analysis import comparison
-from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis import best_plan as comparison
+from inspector.replay.analysis.best_plan import plans_to_compare
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.engine.replay import replay

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.analysis import best_plan, comparison
+from inspector.replay.analysis import best_plan
+from inspector.replay.analysis import best_plan as comparison
 from inspector.replay.analysis.context_blocks import AROUND_TEXTS, NOT_RECORDED
 from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS

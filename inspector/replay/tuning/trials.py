@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.best_plan import plans_to_compare
 from inspector.replay.analysis.hazards import drops_text, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, MOST_PER_100_CALLS, Rate, recoveries

@@ -27,7 +27,7 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Tab
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from inspector.replay.analysis.comparison import ComparedPlan
+    from inspector.replay.analysis.best_plan import ComparedPlan
     from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.analysis.recoveries import Recoveries

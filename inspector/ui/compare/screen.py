@@ -14,8 +14,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.replay.analysis.best_plan import place_in_order
-from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.analysis.best_plan import compared, place_in_order, plans_to_compare
 from inspector.replay.analysis.recoveries import BEYOND, recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay

@@ -302,7 +302,7 @@ def measure(
 
     `known` are sizes measured before, for this plan or another; `other` is the letter and the other plan, if any.
     """
-    from inspector.replay.analysis.comparison import first_firing
+    from inspector.replay.analysis.best_plan import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
     from inspector.ui.plan.limits import sizes_of

@@ -170,8 +170,8 @@ def replay_plan(
     Inputs of `earlier` are reused if session and token counts are the same. Without `terms` the recorded prices and
     cache apply.
     """
+    from inspector.replay.analysis.best_plan import first_firing
     from inspector.replay.analysis.cache_misses import calls_missed_by_edits, missed_calls
-    from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
