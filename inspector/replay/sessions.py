@@ -29,16 +29,11 @@ from inspector.replay.analysis.costs import cost_with_side_requests, side_spendi
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
-from inspector.replay.engine.recorded_calls import (
-    CalibrationSource,
-    calibrate_session,
-    deduplicated_prompts,
-    is_reported_in_full,
-    recorded_calls,
-)
+from inspector.replay.engine.recorded_calls import deduplicated_prompts, is_reported_in_full, recorded_calls
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
+from inspector.replay.engine.token_scale import CalibrationSource, calibrate_session
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator
@@ -49,8 +44,8 @@ from inspector.session.related import NO_CALL, StartedSessions, call_keys, locat
 from inspector.session.sqlite import SqliteReader
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
+from inspector.tokens.calibration import LEAST_CALLS
 from inspector.tokens.counter import load_counter, shared_counter
-from inspector.tokens.model_fit import LEAST_CALLS
 from inspector.tokens.token_table import TokenTable, count_session
 
 if TYPE_CHECKING:
@@ -65,8 +60,8 @@ if TYPE_CHECKING:
     from inspector.session.format import ContainedSession
     from inspector.session.model import Session, SessionLink
     from inspector.tokens.calibration import BorrowedCalibration
-    from inspector.tokens.count_cache import CountCache
     from inspector.tokens.counter import Counter
+    from inspector.tokens.token_table import CountCache
 
 
 MOST_BYTES = 4 << 20

@@ -24,7 +24,7 @@ import numpy as np
 from inspector.atomic_files import cache_folder, replacing
 from inspector.plug_ins import versions as plug_in_versions
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.replay.engine.recorded_calls import apportion
+from inspector.replay.engine.token_scale import apportion
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.model import BlockKind, Role, SideCall, Usage, first_prompt

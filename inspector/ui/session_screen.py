@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
     from textual.timer import Timer
 
-    from inspector.replay.engine.recorded_calls import TokenScale
+    from inspector.replay.engine.token_scale import TokenScale
     from inspector.replay.figure import Figure
     from inspector.session.model import Session
     from inspector.ui.controller.session import SessionController

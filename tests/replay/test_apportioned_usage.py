@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.engine.recorded_calls import apportion
 from inspector.replay.engine.replay import replay
+from inspector.replay.engine.token_scale import apportion
 from inspector.replay.figure import HowKnown
 from inspector.session.open import open_session
 from inspector.session.related import call_keys, without_calls

@@ -20,8 +20,8 @@ from inspector.session.related import parent_of
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
+from inspector.tokens.model_names import tokenizer_family, typical_coefficients
 from inspector.tokens.token_table import TokenTable, count_session
-from inspector.tokens.typical_ratios import tokenizer_family, typical_coefficients
 from inspector.ui.controller.replaying import replay_plan
 from inspector.ui.session_screen import scale_words
 from tests.session.claude_lines import SESSION, Script
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from inspector.replay.engine.recorded_calls import TokenScale
+    from inspector.replay.engine.token_scale import TokenScale
     from inspector.ui.outcome import Outcome
 
 WORDS = "alpha river stone market window garden paper silver engine yellow doctor bridge winter summer planet friend"

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.recorded_calls import calibrate_session, response_contents, signature_contents
 from inspector.replay.engine.replay import replay
+from inspector.replay.engine.token_scale import calibrate_session, response_contents, signature_contents
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.calibration import ResponseModel
-from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import Counter, load_counter
-from inspector.tokens.token_table import TokenTable, count_session
+from inspector.tokens.token_table import CountCache, TokenTable, count_session
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 from tests.session.gemini_lines import GeminiScript
 

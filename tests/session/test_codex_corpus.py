@@ -215,7 +215,7 @@ def test_prompts_no_one_typed_are_marked(session: Session, lines: Items) -> None
 
 
 def test_our_counts_are_on_the_scale_of_what_was_reported(session: Session) -> None:
-    from inspector.replay.engine.recorded_calls import calibrate_session
+    from inspector.replay.engine.token_scale import calibrate_session
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import count_session

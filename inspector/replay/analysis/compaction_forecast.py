@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.recorded_calls import TokenScale
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.engine.token_scale import TokenScale
     from inspector.session.model import Call, Session
 
 

@@ -42,9 +42,10 @@ from inspector.replay.analysis.context_blocks import AROUND_TEXTS, EARLIER, NOT_
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.analysis.forecast import NINE_OF_TEN, read_spread
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts, fit_contents, prompt_contents
+from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import CLEARED, results_by_call_id
+from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.session.model import BlockKind
 from inspector.session.reading_check import compare_followed, independent_totals, totals_of
 from inspector.strategies.core.operations import ReplaceText

@@ -22,9 +22,10 @@ from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.prompt_edits import Breakpoints, PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
-from inspector.replay.engine.recorded_calls import ResponseTokens, TokenScale, apportioned_usage, recorded_calls
+from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
+from inspector.replay.engine.token_scale import ResponseTokens, TokenScale, apportioned_usage
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing, context_window
 from inspector.session.model import BlockKind
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from inspector.replay.cache.cache_models import CacheModel
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_edits import ReusablePrefix
-    from inspector.replay.engine.recorded_calls import CalibrationSource
+    from inspector.replay.engine.token_scale import CalibrationSource
     from inspector.replay.pricing.prices import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.session.model import Call
