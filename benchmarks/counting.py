@@ -46,9 +46,8 @@ def main() -> None:
     from pathlib import Path
 
     from inspector.session.open import open_session
-    from inspector.tokens.count_cache import CountCache
     from inspector.tokens.counter import load_counter
-    from inspector.tokens.token_table import count_session
+    from inspector.tokens.token_table import CountCache, count_session
 
     path, folder = map(Path, sys.argv[1:])
     start = perf_counter()

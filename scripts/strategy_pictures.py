@@ -16,9 +16,8 @@ from inspector.strategies.core.operations import Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for, with_values
-from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import load_counter
-from inspector.tokens.token_table import count_session
+from inspector.tokens.token_table import CountCache, count_session
 
 if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay

@@ -204,7 +204,7 @@ def _call_of(place: RecalledText) -> RecalledText:
     Raises:
         CommandError: There is none.
     """
-    from inspector.recall.names import call_of
+    from inspector.recall.find import call_of
 
     call = call_of(place.session, place.block)
     if call is None:
@@ -218,7 +218,7 @@ def _recall_original(options: Namespace) -> bool:
     Raises:
         CommandError: Several sessions have different originals under that id.
     """
-    from inspector.recall.names import strip_reference
+    from inspector.recall.find import strip_reference
     from inspector.recall.originals import find_originals
 
     asked = strip_reference(options.id)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from inspector.fleet.result_cache import ResultCache, ResultInputs
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
-    from inspector.tokens.count_cache import SharedCountCache
+    from inspector.tokens.token_table import SharedCountCache
 
 KEPT_CHARACTERS = 16_000_000
 """Characters cached of a session that is counted and searched right away, as many as in a file of some 80 MB."""
@@ -169,7 +169,7 @@ class SessionTask:
 @cache
 def _counts_of_sessions() -> SharedCountCache:
     """Return this process's shared count cache: copies and resumes share most of their texts."""
-    from inspector.tokens.count_cache import SharedCountCache
+    from inspector.tokens.token_table import SharedCountCache
 
     return SharedCountCache()
 

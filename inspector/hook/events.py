@@ -4,7 +4,7 @@ Claude Code's `PostToolUse` contains a tool's structured output, from which it b
 must have the same structure. For the tools supported here, `Seen.text` was verified to equal that text in recorded
 sessions, and an answer with another text replaces it. `Read` is not supported: its lines are numbered for the model, so
 lines after a cut would have wrong numbers. Hermes' `transform_tool_result` and OpenCode's `tool.execute.after` pass the
-text itself, through the plugins in `inspector.hook.plugins`.
+text itself, through the plugins in `inspector.hook.install`.
 """
 
 from __future__ import annotations

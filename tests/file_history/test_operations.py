@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.file_history.content import FileContent
-from inspector.file_history.operations import Deletion, Read, UnknownChange, Writing, call_effects
-from inspector.file_history.patches import apply_hunks, parse_patch
+from inspector.file_history.operations import (
+    Deletion,
+    Read,
+    UnknownChange,
+    Writing,
+    apply_hunks,
+    call_effects,
+    parse_patch,
+)
 from inspector.file_history.results import has_failed
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.recall.find import find
-from inspector.recall.names import call_of, call_without_result, matching_blocks, similar_ids, strip_reference
+from inspector.recall.find import call_of, call_without_result, find, matching_blocks, similar_ids, strip_reference
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing

@@ -15,7 +15,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from inspector.tokens.typical_ratios import typical_coefficients
+from inspector.tokens.model_names import typical_coefficients
 from tests.session.claude_lines import png
 from tests.session.run_files import exchange, jsonl
 

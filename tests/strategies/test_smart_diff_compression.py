@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from inspector.recall.names import matching_blocks
+from inspector.recall.find import matching_blocks
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind

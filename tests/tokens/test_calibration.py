@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.tokens.calibration import PromptContents, ResponseModel, calibrate
-from inspector.tokens.model_fit import LEAST_CALLS, Expectation, robust_fit, segment_medians
-from inspector.tokens.typical_ratios import typical_coefficients
+from inspector.tokens.calibration import (
+    LEAST_CALLS,
+    Expectation,
+    PromptContents,
+    ResponseModel,
+    calibrate,
+    robust_fit,
+    segment_medians,
+)
+from inspector.tokens.model_names import typical_coefficients
 from tests.examples import examples
 
 MODEL = "claude-opus-4-8"

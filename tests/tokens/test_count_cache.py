@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.tokens.count_cache import CountCache, SharedCountCache
 from inspector.tokens.counter import load_counter
 from inspector.tokens.prefix_counts import CountedTexts
-from inspector.tokens.token_table import count_session
+from inspector.tokens.token_table import CountCache, SharedCountCache, count_session
 from tests.tokens.conftest import session_of
 
 PRIVATE = "the password is swordfish"

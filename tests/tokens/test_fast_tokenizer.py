@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.open import open_session
-from inspector.tokens import fast_tokenizer, tokenizer
+from inspector.tokens import tokenizer
 from inspector.tokens.block_tokens import sends_text
-from inspector.tokens.fast_tokenizer import FastTokenizer
-from inspector.tokens.tokenizer import TokenizerCounter
+from inspector.tokens.tokenizer import FastTokenizer, TokenizerCounter
 from inspector.tokens.vocabulary import find_vocabulary
 from tests.examples import examples
 from tests.tokens.texts import TEXTS
@@ -33,7 +32,7 @@ Counters = dict[str, TokenizerCounter]
 
 @pytest.fixture(scope="module")
 def quick() -> FastTokenizer:
-    found = fast_tokenizer.fast_tokenizer(find_vocabulary("o200k_base"))
+    found = tokenizer.fast_tokenizer(find_vocabulary("o200k_base"))
     assert found is not None, "the installed release is not used"
     return found
 
@@ -58,7 +57,7 @@ def plain() -> Counters:
 def test_its_tokens_are_those_of_tiktoken(quick: FastTokenizer, reference_of: References, text: str) -> None:
     tokens = quick.tokens(text)
     if tokens is None:
-        assert fast_tokenizer.LONG_S in text
+        assert tokenizer.LONG_S in text
     else:
         assert tokens.tolist() == reference_of("o200k_base").encode_ordinary(text)
 
@@ -91,12 +90,12 @@ def test_every_text_of_real_sessions_has_the_same_tokens(fast: Counters, plain: 
 
 
 def test_an_encoding_it_does_not_read_is_left_to_tiktoken() -> None:
-    assert fast_tokenizer.fast_tokenizer(find_vocabulary("cl100k_base")) is None
+    assert tokenizer.fast_tokenizer(find_vocabulary("cl100k_base")) is None
 
 
 def test_a_release_that_was_not_compared_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.23.0")
-    assert fast_tokenizer.fast_tokenizer(find_vocabulary("o200k_base")) is None
+    assert tokenizer.fast_tokenizer(find_vocabulary("o200k_base")) is None
 
 
 def test_one_whose_tokens_differ_is_not_used_and_counts_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,5 +110,5 @@ def test_one_whose_tokens_differ_is_not_used_and_counts_stay_right(monkeypatch: 
     import splintr
 
     monkeypatch.setattr(splintr, "Tokenizer", Wrong)
-    assert fast_tokenizer.fast_tokenizer(find_vocabulary("o200k_base")) is None
+    assert tokenizer.fast_tokenizer(find_vocabulary("o200k_base")) is None
     assert TokenizerCounter(find_vocabulary("o200k_base")).count("hello world") == 2

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.session.model import BlockKind, Media
-from inspector.tokens.media_tokens import (
+from inspector.tokens.block_tokens import (
     UncertainMedia,
     block_media_tokens,
     image_rule,

@@ -5,8 +5,7 @@ import pytest
 
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
-from inspector.tokens.count_cache import CountCache
-from inspector.tokens.token_table import TokenTable, count_session
+from inspector.tokens.token_table import CountCache, TokenTable, count_session
 
 SESSIONS = [
     "claude-code/70d782f7-b303-4e48-9512-6bec16c37abd.jsonl",

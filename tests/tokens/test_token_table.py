@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from inspector.session.model import BlockKind, Message, Role, Session
 from inspector.tokens import token_table as table_module
 from inspector.tokens.block_tokens import BlockColumns
-from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import ENCODINGS, EstimateCounter
 from inspector.tokens.prefix_counts import CountedTexts
-from inspector.tokens.token_table import TokenTable, count_session
+from inspector.tokens.token_table import CountCache, TokenTable, count_session
 from inspector.tokens.tokenizer import TokenizerCounter
 from inspector.tokens.vocabulary import find_vocabulary
 from tests.examples import examples

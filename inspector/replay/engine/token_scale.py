@@ -45,20 +45,18 @@ from inspector.tokens.calibration import (
 from inspector.tokens.model_names import drops_reasoning, typical_coefficients
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.prompt_layout import PromptLayout
     from inspector.session.model import RecordedTotals, Session, Usage
     from inspector.strategies.history.history import History
+    from inspector.tokens.block_tokens import ImageRule
     from inspector.tokens.token_table import TokenTable
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
-    from collections.abc import Mapping
-
-    from inspector.replay.engine.prompt_layout import PromptLayout
-    from inspector.tokens.block_tokens import ImageRule
 
 
 @dataclass(frozen=True, eq=False)
