@@ -15,8 +15,8 @@ Uncertainty of a session's cost because caches do not always follow their rules.
 
 Recorded reads are certain. Two kinds of calls are not: calls without reported usage, and calls at which a plan changes
 text that was sent before, so that a different prefix must be found. Each of them reads the assumed prefix, or fails
-independently with the probability from `inspector.replay.cache.cache_models`. That probability may itself be off, for all
-calls together.
+independently with the probability from `inspector.replay.cache.cache_models`. That probability may itself be off, for
+all calls together.
 """
 
 from __future__ import annotations
@@ -35,19 +35,17 @@ from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import CallRates, RateColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.replay import Replay
-
-    Floats = NDArray[np.float64]
-    from collections.abc import Mapping
-
     from inspector.replay.analysis.alternatives import IdleRule
     from inspector.replay.engine.ledger import Ledger
+    from inspector.replay.engine.replay import Replay
     from inspector.replay.pricing.rates import Rates
     from inspector.session.model import Session
+
+    Floats = NDArray[np.float64]
 
 
 class PairedExperiment(NamedTuple):

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.cache.cache_models import CacheColumns, CacheModel, ReadOdds
+    from inspector.replay.pricing.rates import ServedPrompts
     from inspector.session.model import Usage
 
     Integers = NDArray[np.int64]
-    from inspector.replay.pricing.rates import ServedPrompts
 
 
 UNCHANGED = np.iinfo(np.int64).max

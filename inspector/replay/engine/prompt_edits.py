@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.cache.agent_breakpoints import AgentRule
-    from inspector.replay.engine.prompt_layout import PromptLayout
+    from inspector.replay.engine.edits import Edits
+    from inspector.replay.engine.prompt_layout import ContextLayout, PromptColumns, PromptLayout
 
     Integers = NDArray[np.int64]
-    from inspector.replay.engine.edits import Edits
-    from inspector.replay.engine.prompt_layout import ContextLayout, PromptColumns
 
 
 _UNCHANGED = np.iinfo(np.int64).max

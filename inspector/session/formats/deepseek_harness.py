@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.blocks import TextBlock
     from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
 
     Chat = dict[str, Any]
-    from inspector.session.blocks import TextBlock
 
 
 GENERATION = re.compile(r"session(?:\.v(?P<version>\d+))?\.jsonl(?:\.zstd)?")

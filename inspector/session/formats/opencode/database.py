@@ -73,10 +73,10 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    Columns = Mapping[str, frozenset[str]]
-
     from inspector.session.json import Fields, Node
     from inspector.session.model import Session
+
+    Columns = Mapping[str, frozenset[str]]
 
 
 MESSAGE_ROWS = "session_message"

@@ -59,11 +59,8 @@ from inspector.session.sniff import Sample
 from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    Chat = dict[str, Any]
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -71,6 +68,8 @@ if TYPE_CHECKING:
     from inspector.session.formats.plain import RequestThread
     from inspector.session.json import Node
     from inspector.session.reader import Reader
+
+    Chat = dict[str, Any]
 
 
 MOST_INDEX = 100_000
