@@ -37,15 +37,15 @@ from inspector.session.model import BlockKind, ContextCause, LinkKind
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from inspector.replay.engine.replay import Replay
-
-    Integers = NDArray[np.int64]
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from inspector.replay.engine.prompt_layout import ContextLayout
+    from inspector.replay.engine.replay import Replay
     from inspector.session.model import Context, ReportedMiss, Session
+
+    Integers = NDArray[np.int64]
 
 
 def readable_tokens(
