@@ -146,7 +146,7 @@ Known = Annotated[dict[str, How], about("Certainty of every non-null number abov
 R = TypeVar("R", bound=Struct)
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class FigureResult(Struct, frozen=True, kw_only=True):
     """A result as it is reported: numbers, with the certainty of each in `known`.
 
     `at_least`, if the type has it, lists the numbers that are lower bounds.

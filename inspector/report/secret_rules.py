@@ -1,4 +1,4 @@
-"""Rules for secrets in addition to a detector's: next to a name, in an argument, a header, an address, or alone.
+r"""Rules for secrets in addition to a detector's: next to a name, in an argument, a header, an address, or alone.
 
 A rule is a pattern, with a further test if the pattern alone is too broad. It is tried on every decoded view of a text
 (`decoded_views`), so it can ignore escapes and invisible characters. Patterns take linear time: each starts at few

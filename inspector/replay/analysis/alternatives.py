@@ -55,7 +55,7 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.price_tables import models_of_provider
 from inspector.replay.pricing.prices import agent_version
 from inspector.replay.pricing.rates import RateColumn
-from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import ContextCause
 from inspector.tokens.model_names import Categorical, parse_model_name
 
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 
-class ModelSwitch(Result, frozen=True, kw_only=True):
+class ModelSwitch(FigureResult, frozen=True, kw_only=True):
     """Projected cost of the main conversation on another model from some call on."""
 
     model: Annotated[str, about("The other model.")]
@@ -525,7 +525,7 @@ MISSES_COST_LESS = figure(
 """Figures of another cache lifetime, for one session and for many."""
 
 
-class LifetimeChange(Result, frozen=True, kw_only=True):
+class LifetimeChange(FigureResult, frozen=True, kw_only=True):
     """Projection: the session with a 1-hour cache in place of a 5-minute cache, or the reverse."""
 
     seconds: Annotated[int, about("Cache lifetime of everything in seconds: 300 or 3600.")]
@@ -644,7 +644,7 @@ RELEVANT: Final = 0.1
 """Smallest spread, as a share of the cost, for a note about breakpoints."""
 
 
-class BreakpointPrice(Result, frozen=True, kw_only=True):
+class BreakpointPrice(FigureResult, frozen=True, kw_only=True):
     """Cost of a session under a plan with the cache breakpoints of one rule."""
 
     rule: Annotated[str, about("Name of the rule: `end`, `claude-code`, `cline` …")]

@@ -43,7 +43,7 @@ from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.prompt_edits import prefix_sums
 from inspector.replay.engine.recorded_calls import deduplicated_prompts
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
-from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import Action
 from inspector.tokens.calibration import ResponseModel
@@ -204,7 +204,7 @@ def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
     return f"{name} {part}".rstrip()
 
 
-class BreakdownRow(Result, frozen=True, kw_only=True):
+class BreakdownRow(FigureResult, frozen=True, kw_only=True):
     """Prompt tokens of one kind of block, of one tool's results, or of the blocks of a tier."""
 
     kind: Annotated[str, about("Kind of block; the last two rows are content that the file does not hold.")]
@@ -254,7 +254,7 @@ class BreakdownRow(Result, frozen=True, kw_only=True):
     known: Known
 
 
-class ResentBlock(Result, frozen=True, kw_only=True):
+class ResentBlock(FigureResult, frozen=True, kw_only=True):
     """One tool result and the cost of resending it, without a plan."""
 
     tool: Annotated[str, about("The tool.")]
@@ -276,7 +276,7 @@ class ResentBlock(Result, frozen=True, kw_only=True):
     ] = ""
 
 
-class ToolCuts(Result, frozen=True, kw_only=True):
+class ToolCuts(FigureResult, frozen=True, kw_only=True):
     """Cuts of a plan in one tool's results."""
 
     tool: Annotated[str, about("The tool; empty if unknown.")]

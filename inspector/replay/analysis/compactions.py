@@ -23,7 +23,7 @@ from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.costs import side_spending
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import BlockKind, ContextCause
 from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind
@@ -423,7 +423,7 @@ _SUMMARIZING: Final = frozenset({"compaction", "condenser"})
 """Recorded purposes of side requests that write a compaction's summary."""
 
 
-class CompactionTotals(Result, frozen=True, kw_only=True):
+class CompactionTotals(FigureResult, frozen=True, kw_only=True):
     """Totals of all compactions of a session, except those that cleared only a few results."""
 
     compactions: Annotated[Count, about("Compactions recorded by the agent.")]

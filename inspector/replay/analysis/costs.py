@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, field
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import Figure
-from inspector.replay.quantity import Count, Known, Result, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from inspector.session.model import RecordedTotals, Session, SideCall, Usage
 
 
-class ModelCost(Result, frozen=True, kw_only=True):
+class ModelCost(FigureResult, frozen=True, kw_only=True):
     """Cost of the calls of one model; all models add up to the session's cost."""
 
     model: Annotated[str, about("As recorded; empty if the file names none.")]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.cache.cache_rewrites import CacheRewriteCosts, price_cache_rewrites
+from inspector.replay.cache.prompt_usage import CacheRewriteCosts, price_cache_rewrites
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 
 if TYPE_CHECKING:

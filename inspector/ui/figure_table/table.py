@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.figure import Figure
-    from inspector.replay.quantity import Result
+    from inspector.replay.quantity import FigureResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def figure_cell(
     return number_cell(written(figure.value), short, figure, style=style)
 
 
-def result_cells(row: Result, *names: str, **styles: str) -> dict[str, Cell]:
+def result_cells(row: FigureResult, *names: str, **styles: str) -> dict[str, Cell]:
     """Build the cells of a result's figures, by name, formatted by the catalogue; `styles` are classes by name."""
     cells = {}
     for name in names:
