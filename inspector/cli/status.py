@@ -195,7 +195,7 @@ def run(options: Namespace) -> int:
     entry: Any = {}
     try:
         entry = refresh(key, path, directory)["entry"]
-    except Exception as error:  # noqa: BLE001  a status line never ends in an error, whatever a session contains
+    except Exception as error:  # noqa: BLE001  no content of a session may end a status line in an error
         if options.format == "text":
             raise (CommandError(error.message) if isinstance(error, SessionError) else error) from None
     _print(_line(entry, options.format, reported, time.time()))
