@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from statistics import median
@@ -14,8 +15,8 @@ import msgspec
 import pytest
 
 from inspector.cli import main
-from inspector.fleet.reports import replayed
-from inspector.fleet.session_tasks import SessionTask, SessionTerms
+from inspector.fleet.reports import replayed, report_on_folder
+from inspector.fleet.session_tasks import PlanRequest, SessionTask, SessionTerms
 from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.pricing.prices import Pricing
@@ -44,6 +45,7 @@ from tests.conftest import ROOT
 from tests.report.pages import Page, at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SAMPLES = ("coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json")
@@ -64,6 +66,23 @@ def report(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> FolderRepo
     target = tmp_path_factory.mktemp("report") / "folder.json"
     assert main(["report", str(folder), *PLANS, "--format", "json", "-o", str(target)]) == 0
     return msgspec.json.decode(target.read_bytes(), type=FolderReport, strict=True)
+
+
+def test_the_library_reports_the_same_without_output(
+    report: FolderReport, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plans = (PlanRequest(spec="tiered-stale"), PlanRequest(spec="token-budget"))
+    announced = []
+
+    @contextmanager
+    def progress(doing: str) -> Iterator[Callable[[int, int], object]]:
+        yield lambda done, total: announced.append((doing, done / total))
+
+    alike, missing = report_on_folder(folder, SessionTerms(Pricing.load(), plans=plans), progress=progress)
+
+    assert (alike, missing) == (report, "")
+    assert announced[-1] == ("replaying sessions", 1.0)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_every_session_has_the_figures_of_the_report_on_it_alone(report: FolderReport, folder: Path, capsys):
