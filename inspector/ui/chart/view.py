@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis import context_breakdown as context_blocks
+from inspector.replay.analysis import context_blocks
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.session.model import ContextCause
