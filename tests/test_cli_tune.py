@@ -18,8 +18,8 @@ from inspector.fleet import executors, tuning
 from inspector.replay.quantity import quantities
 from inspector.replay.tuning import search
 from inspector.replay.tuning import search as fleet
+from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.palette import PAGE
-from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
 from inspector.report.forms import tune_written
 from inspector.report.json_document import schema_text

@@ -16,8 +16,8 @@ from inspector.cli import main
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.compaction_costs import compacted_session
 from inspector.replay.tuning.search import FleetGroup, FleetSession
+from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.palette import PAGE
-from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.export import COMPACTION_SETTINGS, ExportError, default_threshold, export_compaction

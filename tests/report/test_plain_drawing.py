@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli.reading import read_session, replay_inputs
+from inspector.report.charts.drawing import MINUS, Scale, domain, number, plain_svg
 from inspector.report.charts.palette import LIGHT, PAGE
-from inspector.report.charts.plain_drawing import plain_svg
-from inspector.report.charts.plain_scales import MINUS, Scale, domain, number
 from inspector.report.charts.specifications import bill_chart, context_chart, report_charts
 from inspector.report.options import ReportOptions
 from inspector.report.session_report import report_of
