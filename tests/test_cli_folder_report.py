@@ -22,8 +22,7 @@ from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.report.charts.drawing import plain_svg
-from inspector.report.charts.palette import PAGE
-from inspector.report.charts.specifications import folder_charts
+from inspector.report.charts.specifications import PAGE, folder_charts
 from inspector.report.csv_text import folder_csv
 from inspector.report.folder import (
     AftermathFacts,

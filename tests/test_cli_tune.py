@@ -19,8 +19,7 @@ from inspector.replay.quantity import quantities
 from inspector.replay.tuning import search
 from inspector.replay.tuning import search as fleet
 from inspector.report.charts.drawing import plain_svg
-from inspector.report.charts.palette import PAGE
-from inspector.report.charts.tuning_charts import tuning_charts
+from inspector.report.charts.specifications import PAGE, tuning_charts
 from inspector.report.forms import tune_written
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT

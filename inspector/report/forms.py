@@ -57,8 +57,7 @@ def written(
 
             return markdown(page_content(report))
         case "html":
-            from inspector.report.charts.palette import PAGE
-            from inspector.report.charts.specifications import report_charts
+            from inspector.report.charts.specifications import PAGE, report_charts
             from inspector.report.pages.html import html
             from inspector.report.pages.opening import page_content
 
@@ -88,8 +87,7 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, is_i
 
             return markdown(folder_page.folder_content(report))
         case "html":
-            from inspector.report.charts.palette import PAGE
-            from inspector.report.charts.specifications import folder_charts
+            from inspector.report.charts.specifications import PAGE, folder_charts
             from inspector.report.pages.html import html
 
             charts = folder_charts(report, PAGE)
@@ -126,8 +124,7 @@ def tune_written(
 
             return markdown(tuning_page.tune_content(report, plan_file))
         case "html":
-            from inspector.report.charts.palette import PAGE
-            from inspector.report.charts.tuning_charts import tuning_charts
+            from inspector.report.charts.specifications import PAGE, tuning_charts
             from inspector.report.pages.html import html
 
             content = tuning_page.tune_content(report, plan_file)

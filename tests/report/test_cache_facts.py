@@ -15,8 +15,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay
-from inspector.report.charts.palette import PAGE
-from inspector.report.charts.specifications import report_charts
+from inspector.report.charts.specifications import PAGE, report_charts
 from inspector.report.document import Report
 from inspector.report.forms import written
 from inspector.report.numbers import IN_TEXT

@@ -17,8 +17,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.compaction_costs import compacted_session
 from inspector.replay.tuning.search import FleetGroup, FleetSession
 from inspector.report.charts.drawing import plain_svg
-from inspector.report.charts.palette import PAGE
-from inspector.report.charts.tuning_charts import tuning_charts
+from inspector.report.charts.specifications import PAGE, tuning_charts
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.export import COMPACTION_SETTINGS, ExportError, default_threshold, export_compaction
 from inspector.report.forms import tune_written

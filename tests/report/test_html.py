@@ -18,8 +18,7 @@ from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.replay.assumptions import RunsPerDay
 from inspector.report.catalogue import ProjectionFacts
-from inspector.report.charts.palette import PAGE
-from inspector.report.charts.specifications import HEIGHT, WORDS_HEIGHT, report_charts
+from inspector.report.charts.specifications import HEIGHT, PAGE, WORDS_HEIGHT, report_charts
 from inspector.report.document import BestPlanFacts, SavingPlanFacts
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.options import ReportOptions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import CostParts
-from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.tables import plan_letter, series_names
@@ -21,9 +21,87 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.report.cache_document import CacheMissFacts
-    from inspector.report.charts.palette import Palette
+    from inspector.report.compaction_tuning import CompactionGroup
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
+    from inspector.report.tuning import CurveFacts, TunedGroupFacts, TuneReport
+
+
+SERIES = 6
+"""Number of lines distinguished by color and dash; further ones start over."""
+
+DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (5, 5), (12, 3))
+"""Dashes identify lines where colors look alike or are not printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Colors by purpose, in any CSS form.
+
+    Attributes:
+        ink: Axis titles and labels.
+        rule: Grid lines.
+        recorded: Recorded figures, without a plan.
+        plans: Plans in order.
+        loss: Bars of an extra cost.
+        paper: Background; None for transparent.
+    """
+
+    ink: str
+    rule: str
+    recorded: str
+    plans: tuple[str, ...]
+    loss: str
+    paper: str | None = None
+
+
+PAGE = Palette(
+    ink="var(--soft)",
+    rule="var(--rule)",
+    recorded="var(--recorded)",
+    plans=tuple(f"var(--series-{index + 1})" for index in range(SERIES)),
+    loss="var(--loss)",
+)
+"""Colors of the page around the chart; they adapt to dark mode and print."""
+
+LIGHT = Palette(
+    ink="#4b5563",
+    rule="#d1d5db",
+    recorded="#6b7280",
+    plans=("#0b63ce", "#b3500a", "#0f7b4f", "#9b2fae", "#8a6d00", "#be185d"),
+    loss="#b91c1c",
+    paper="#ffffff",
+)
+"""Colors of a standalone picture. Each color has a contrast of at least 4.5 to the paper."""
+
+
+def config(palette: Palette) -> dict[str, Any]:
+    """Return the Vega-Lite configuration in these colors."""
+    text = {"labelColor": palette.ink, "titleColor": palette.ink, "labelFontSize": 12, "titleFontSize": 12}
+    font = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+    return {
+        "background": palette.paper,
+        "font": font,
+        "view": {"stroke": None},
+        "axis": {
+            **text,
+            "gridColor": palette.rule,
+            "domainColor": palette.rule,
+            "tickColor": palette.rule,
+            "titleFontWeight": "normal",
+            "titlePadding": 12,
+        },
+        "legend": {
+            **text,
+            "orient": "top",
+            "columnPadding": 24,
+            "title": None,
+            "symbolStrokeWidth": 3,
+            "symbolSize": 300,
+            "labelLimit": 400,
+        },
+    }
+
 
 MOST_POINTS = 600
 """Maximum points of a line: more than the pixels available only add size."""
@@ -465,3 +543,164 @@ def _hover(count: int, form: str, palette: Palette, *, shared: bool = False) -> 
 
 def _chart(rows: list[dict[str, Any]], layers: list[dict[str, Any]], palette: Palette) -> dict[str, Any]:
     return {"data": {"values": rows}, "height": HEIGHT, "width": 720, "layer": layers, "config": config(palette)}
+
+
+WIDTH, TUNING_HEIGHT = 720, 240
+
+BEFORE, AFTER = "before re-fetches", "after re-fetches"
+
+WIDE = 50
+"""The axis is logarithmic if a limit's largest value is at least this many times its smallest."""
+
+
+def tuning_charts(report: TuneReport, palette: Palette) -> dict[str, dict[str, Any]]:
+    """Build the front of every group, and the curve of every limit of its plan, by page name."""
+    drawn = {}
+    for at, group in enumerate(report.groups, start=1):
+        if group.front:
+            drawn[f"front-{at}"] = _front(group, palette)
+        for index, curve in enumerate(group.curves, start=1):
+            drawn[f"curve-{at}-{index}"] = _curve(curve, palette)
+    for at, compacted in enumerate(report.compaction, start=1):
+        if compacted.curve:
+            drawn[f"threshold-{at}"] = _thresholds(compacted, palette)
+    return drawn
+
+
+def _thresholds(group: CompactionGroup, palette: Palette) -> dict[str, Any]:
+    points = [point for point in group.curve if point.cost_usd is not None]
+    rows = [{"tokens": each.tokens, "usd": each.cost_usd, "compactions": each.compactions} for each in points]
+    x = {
+        "field": "tokens",
+        "type": "quantitative",
+        "title": "compaction threshold in tokens",
+        "scale": {"zero": False},
+        "axis": {"format": ",.3~r", "grid": False, "labelOverlap": True},
+    }
+    y = {
+        "field": "usd",
+        "type": "quantitative",
+        "title": "dollars over all sessions",
+        "scale": {"zero": False},
+        "axis": {"format": "$~f", "tickCount": 5},
+    }
+    tooltip = [
+        {"field": "tokens", "title": "compact at", "type": "quantitative", "format": ",d"},
+        {"field": "usd", "title": "cost", "type": "quantitative", "format": "$,.2f"},
+        {"field": "compactions", "title": "compactions", "type": "quantitative", "format": ",d"},
+    ]
+    rules = [
+        {
+            "data": {"values": [{"tokens": each.tokens}]},
+            "mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4] if each.is_chosen else [1, 0]},
+            "encoding": {"x": x},
+        }
+        for each in points
+        if each.is_chosen or each.is_effective
+    ]
+    line = {"type": "line", "point": True, "strokeWidth": 2, "color": palette.plans[0]}
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": TUNING_HEIGHT,
+        "layer": [{"mark": line, "encoding": {"x": x, "y": y, "tooltip": tooltip}}, *rules],
+        "config": config(palette),
+    }
+
+
+def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:
+    rows = [
+        {
+            "refetches": point.refetches or 0.0,
+            "saved": point.saved_usd,
+            "net": point.net_usd,
+            "plan": plain(" + ".join(point.strategies)),
+            "chosen": point.is_chosen,
+        }
+        for point in group.front
+    ]
+    x = {"field": "refetches", "type": "quantitative", "title": "expected re-fetches"}
+    y = {
+        "field": "saved",
+        "type": "quantitative",
+        "title": "dollars saved before re-fetches",
+        "axis": {"format": "$~f"},
+    }
+    tooltip = [
+        {"field": "plan", "title": "plan", "type": "nominal"},
+        {"field": "refetches", "title": "re-fetches", "type": "quantitative", "format": ",.1f"},
+        {"field": "saved", "title": "saved", "type": "quantitative", "format": "$,.2f"},
+        {"field": "net", "title": AFTER, "type": "quantitative", "format": "$,.2f"},
+    ]
+    line = {"type": "line", "interpolate": "step-after", "color": palette.recorded, "strokeDash": list(DASHES[1])}
+    chosen = {"test": "datum.chosen", "value": palette.plans[0]}
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": TUNING_HEIGHT,
+        "layer": [
+            {"mark": line, "encoding": {"x": x, "y": y}},
+            {
+                "mark": {"type": "point", "filled": True, "opacity": 1},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"condition": chosen, "value": palette.recorded},
+                    "size": {"condition": {"test": "datum.chosen", "value": 220}, "value": 60},
+                    "tooltip": tooltip,
+                },
+            },
+        ],
+        "config": config(palette),
+    }
+
+
+def _curve(curve: CurveFacts, palette: Palette) -> dict[str, Any]:
+    rows = [
+        {"value": point.value, "usd": usd, "refetches": point.refetches or 0.0, "what": what}
+        for point in curve.points
+        for what, usd in ((BEFORE, point.saved_usd), (AFTER, point.net_usd))
+    ]
+    least = min((point.value for point in curve.points if point.value > 0), default=1.0)
+    most = max(point.value for point in curve.points)
+    scale: dict[str, Any] = {"type": "symlog", "constant": least} if most >= WIDE * least else {"zero": False}
+    unit = f" ({curve.unit})" if curve.unit else ""
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "title": plain(f"{curve.strategy}: {curve.limit}{unit}"),
+        "scale": scale,
+        "axis": {"format": ",.3~r", "grid": False, "labelOverlap": True},
+    }
+    y = {"field": "usd", "type": "quantitative", "title": "dollars saved", "axis": {"format": "$~f", "tickCount": 5}}
+    names = [BEFORE, AFTER]
+    color = {"domain": names, "range": [palette.recorded, palette.plans[0]]}
+    dashes = {"domain": names, "range": [list(DASHES[1]), list(DASHES[0])]}
+    tooltip = [
+        {"field": "value", "title": plain(curve.limit), "type": "quantitative", "format": ",~f"},
+        {"field": "usd", "title": "saved", "type": "quantitative", "format": "$,.2f"},
+        {"field": "refetches", "title": "re-fetches", "type": "quantitative", "format": ",.1f"},
+    ]
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": TUNING_HEIGHT,
+        "layer": [
+            {
+                "mark": {"type": "line", "point": True, "strokeWidth": 2},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"field": "what", "type": "nominal", "scale": color},
+                    "strokeDash": {"field": "what", "type": "nominal", "scale": dashes},
+                    "tooltip": tooltip,
+                },
+            },
+            {
+                "data": {"values": [{"value": curve.value}]},
+                "mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4]},
+                "encoding": {"x": {**x, "title": x["title"]}},
+            },
+        ],
+        "config": config(palette),
+    }
