@@ -23,7 +23,6 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.specifications import PAGE, folder_charts
-from inspector.report.csv_text import folder_csv
 from inspector.report.folder import (
     AftermathFacts,
     FolderReport,
@@ -33,6 +32,7 @@ from inspector.report.folder import (
     folder_report,
 )
 from inspector.report.folder_page import folder_content, folder_text
+from inspector.report.forms import folder_csv
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.html import html

@@ -1,11 +1,26 @@
-"""Output formats of reports, for the command line and the screen."""
+"""Output formats of reports, for the command line and the screen.
+
+CSV reports: one row per call or block of a session, or one row per session of a set.
+
+Column names match the JSON report. Text that a spreadsheet would evaluate as a formula is quoted with an
+apostrophe, as OWASP recommends against CSV injection; numbers, including negative ones, are unchanged.
+"""
 
 from __future__ import annotations
 
+import csv
+from io import StringIO
 from typing import TYPE_CHECKING
 
+from inspector.replay.quantity import quantities
+from inspector.report.before_after import SessionPart
+from inspector.report.catalogue import FigureSet, NeededLaterFacts
+from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
+from inspector.report.folder import folder_misses
+from inspector.report.layout import plain
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
@@ -44,8 +59,6 @@ def written(
     """
     match form:
         case "csv":
-            from inspector.report.csv_text import blocks_csv, calls_csv
-
             return blocks_csv(report) if rows == "blocks" else calls_csv(report)
         case "json":
             from inspector.report.json_document import document_json
@@ -75,8 +88,6 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, is_i
 
     match form:
         case "csv":
-            from inspector.report.csv_text import folder_csv
-
             return folder_csv(report)
         case "json":
             from inspector.report.json_document import document_json
@@ -112,8 +123,6 @@ def tune_written(
 
     match form:
         case "csv":
-            from inspector.report.csv_text import tune_csv
-
             return tune_csv(report)
         case "json":
             from inspector.report.json_document import document_json
@@ -139,8 +148,6 @@ def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = 
 
     match form:
         case "csv":
-            from inspector.report.csv_text import before_after_csv
-
             return before_after_csv(report)
         case "json":
             from inspector.report.json_document import document_json
@@ -156,3 +163,165 @@ def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = 
             return html(before_after_page.before_after_content(report), {})
         case _:
             return before_after_page.before_after_text(report, color=color)
+
+
+FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
+
+_CALL = ("call", "message", "time", "model", "compacted")
+
+_FIGURES = tuple(CallFigures.__struct_fields__)
+
+_BASELINE = tuple(BaselineCall.__struct_fields__)
+
+_PLANNED = tuple(PlannedCall.__struct_fields__)
+
+_BLOCK = ("block", "message", "kind", "tool", "tokens", "calls", "sent_tokens", "usd", "known")
+
+_PLANNED_BLOCK = tuple(PlannedBlock.__struct_fields__)
+
+_TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("calls", "known", "at_least"))
+
+_OF_PLANS = ("saved_tokens", "saved_usd", "saved_percent", "edits", "hazards")
+
+_NEEDED = tuple(name for name in NeededLaterFacts.__struct_fields__ if name != "known")
+
+
+def calls_csv(report: Report) -> str:
+    """Write one row per call: recorded, without a plan, and under every plan.
+
+    Raises:
+        ValueError: The report holds no ledger.
+    """
+    if report.ledger is None:
+        raise ValueError("the report holds no ledger")
+    plans = _plan_names(len(report.plans))
+    head = [
+        *_CALL,
+        *(f"recorded_{name}" for name in _FIGURES),
+        *(f"baseline_{name}" for name in _BASELINE),
+        *(f"{plan}_{name}" for plan in plans for name in _PLANNED),
+    ]
+    return _sheet(
+        head,
+        (
+            [
+                *_values(call, _CALL),
+                *_values(call.recorded, _FIGURES),
+                *_values(call.baseline, _BASELINE),
+                *(value for each in call.plans for value in _values(each, _PLANNED)),
+            ]
+            for call in report.ledger.calls
+        ),
+    )
+
+
+def blocks_csv(report: Report) -> str:
+    """Write one row per block: its resend cost, and its rendition under every plan.
+
+    Raises:
+        ValueError: The report holds no ledger.
+    """
+    if report.ledger is None:
+        raise ValueError("the report holds no ledger")
+    plans = _plan_names(len(report.plans))
+    return _sheet(
+        [*_BLOCK, *(f"{plan}_{name}" for plan in plans for name in _PLANNED_BLOCK)],
+        (
+            [*_values(block, _BLOCK), *(value for each in block.plans for value in _values(each, _PLANNED_BLOCK))]
+            for block in report.ledger.blocks
+        ),
+    )
+
+
+def folder_csv(report: FolderReport) -> str:
+    """Write one row per session of a folder."""
+    plans = range(len(report.plans))
+    head = ["path", "format", "id", "model", "messages", "calls"]
+    head += [f"baseline_{name}" for name in _TOTALS]
+    head += ["cache_misses", "recached_tokens", "recached_usd", "extra_usd"]
+    for index in plans:
+        head += [f"plan_{index + 1}_{name}" for name in _TOTALS]
+        head += [f"plan_{index + 1}_{name}" for name in _OF_PLANS]
+        head += [f"plan_{index + 1}_needed_later_{name}" for name in _NEEDED]
+    rows = []
+    for row in report.sessions:
+        cells: list[object] = [row.path, row.format, row.id, row.model, row.messages, row.calls]
+        cells += [getattr(row.baseline, name) for name in _TOTALS]
+        missed = folder_misses([row.misses], [row.lifetime], row.baseline.cost_usd)
+        cells += [missed.calls, missed.tokens, missed.usd, missed.extra_usd]
+        for each in row.plans:
+            cells += [getattr(each.figures, name) for name in _TOTALS]
+            cells += [each.saved.tokens, each.saved.usd, each.saved.percent, each.edits, each.hazards]
+            cells += _values(each.needed_later, _NEEDED)
+        rows.append(cells)
+    return _sheet(head, rows)
+
+
+def tune_csv(report: TuneReport) -> str:
+    """Write one row per session, with the plan of its group."""
+    figures = (
+        *("calls", "cost_usd", "net_usd", "saved_at_least_usd", "saved_at_most_usd"),
+        *("refetches", "refetches_low", "refetches_high", "needed", "left_out_usd", "best_usd"),
+    )
+    head = ["agent", "models", "verdict", "plan", "path", "model", *figures, "best"]
+    rows: list[list[object]] = []
+    for group in report.groups:
+        plan = "" if group.plan is None else " + ".join(group.plan.strategies)
+        of_group = [group.agent, " ".join(group.models), group.verdict, plan]
+        rows += [[*of_group, row.path, row.model, *_values(row, figures), " + ".join(row.best)] for row in group.rows]
+    return _compaction_csv(report) if report.compaction else _sheet(head, rows)
+
+
+def _compaction_csv(report: TuneReport) -> str:
+    """Write one row per session, with the compaction threshold of its group."""
+    figures = ("calls", "cost_usd", "saved_usd", "compactions", "configured")
+    fired = ("count", "median", "least", "most")
+    head = ["agent", "models", "verdict", "compact_at", "path", "model", *figures, *(f"fired_{each}" for each in fired)]
+    rows: list[list[object]] = []
+    for group in report.compaction:
+        tokens = None if group.threshold is None else group.threshold.tokens
+        of_group = [group.agent, " ".join(group.models), group.verdict, tokens]
+        rows += [
+            [*of_group, row.path, row.model, *_values(row, figures), *_values(row.effective, fired)]
+            for row in group.rows
+        ]
+    return _sheet(head, rows)
+
+
+def before_after_csv(report: BeforeAfterReport) -> str:
+    """Write one row for each session and model of both sets."""
+    own = ("set", "path", "agent", "version", "began", "subagents")
+    part = ("model", *quantities(SessionPart))
+    rows = [[*_values(each, own), *_values(one, part)] for each in report.sessions for one in each.parts]
+    return _sheet([*own, *part], rows)
+
+
+def _sheet(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a CSV sheet with a header; every cell is safe in a spreadsheet."""
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")  # required by RFC 4180
+    writer.writerow(head)
+    writer.writerows([cell_text(value) for value in row] for row in rows)
+    return file.getvalue()
+
+
+def cell_text(value: object) -> str:
+    """Format a cell: numbers in full, empty for unknown values, text safe in a spreadsheet."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case _:
+            text = plain(str(value))
+            return f"'{text}" if text.startswith(FORMULA_BEGINS) else text
+
+
+def _plan_names(count: int) -> list[str]:
+    return [f"plan_{index + 1}" for index in range(count)]
+
+
+def _values(row: object, names: Sequence[str]) -> list[object]:
+    return [None if row is None else getattr(row, name) for name in names]

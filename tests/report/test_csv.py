@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.cli import main
-from inspector.report.csv_text import FORMULA_BEGINS, cell_text
+from inspector.report.forms import FORMULA_BEGINS, cell_text
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
 

@@ -15,7 +15,7 @@ import msgspec
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.quantity import quantities
 from inspector.report.catalogue import CostParts, FigureSet, OutcomeFacts, PlanFacts, ProjectionFacts, Saving
-from inspector.report.csv_text import calls_csv
+from inspector.report.forms import calls_csv
 from inspector.report.json_document import to_json
 from inspector.report.numbers import MINUS
 from inspector.report.pages.markdown import markdown
