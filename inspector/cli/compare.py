@@ -108,7 +108,7 @@ def _compare_strategies(options: Namespace) -> int:
 
     from inspector.replay.analysis.best_plan import plans_to_compare
     from inspector.report.comparison import comparison_text, in_order
-    from inspector.report.options import ReportOptions
+    from inspector.report.document import ReportOptions
     from inspector.report.session_report import report_of
     from inspector.strategies.registry import PLUG_INS
 

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from inspector.replay.sessions import SubagentReader
-    from inspector.report.document import Report
-    from inspector.report.options import ReportOptions
+    from inspector.report.document import Report, ReportOptions
     from inspector.session.model import Session
 
 
@@ -188,7 +187,7 @@ def _report_on_folder(options: Namespace) -> int:
 
 
 def _report_options(options: Namespace) -> ReportOptions:
-    from inspector.report.options import ReportOptions
+    from inspector.report.document import ReportOptions
 
     is_page = options.format == "html"
     comparison = is_page if options.compare is None else options.compare

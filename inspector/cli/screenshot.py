@@ -119,7 +119,7 @@ async def _picture(options: Namespace, plan: Plan | None) -> str:
 def _chart(options: Namespace) -> str:
     from inspector.report.charts.drawing import still, svg
     from inspector.report.charts.specifications import LIGHT, context_chart
-    from inspector.report.options import ReportOptions
+    from inspector.report.document import ReportOptions
     from inspector.report.session_report import report_of
 
     session = read_session(options.path)

@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     from inspector.replay.sessions import SubagentReader
-    from inspector.report.options import ReportOptions
+    from inspector.report.document import ReportOptions
     from inspector.report.session_report import report_of
     from inspector.report.why import why_text
 

@@ -17,9 +17,9 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.sessions import SubagentReader
 from inspector.report.before_after import SetSession, before_after_report, began, set_session
 from inspector.report.build_report import utc_time
+from inspector.report.document import ReportOptions
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.numbers import IN_TEXT
-from inspector.report.options import ReportOptions
 from inspector.report.secret_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in, is_session_list

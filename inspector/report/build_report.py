@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.figure import Band
     from inspector.replay.quantity import How
-    from inspector.report.options import ReportOptions
+    from inspector.report.document import ReportOptions
     from inspector.strategies.history.history import History
 
 

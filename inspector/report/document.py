@@ -7,22 +7,21 @@ and those of `inspector.report.catalogue`, which hold the figures. A null field 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.alternatives import ModelSwitch  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.compactions import CompactionTotals  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.costs import (
-    ModelCost,  # noqa: TC001  needed at run time for the schema
-    RecordedCost,  # noqa: TC001  needed at run time for the schema
-)
+from inspector.replay.analysis.alternatives import ModelSwitch
+from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
+from inspector.replay.analysis.compactions import CompactionTotals
+from inspector.replay.analysis.costs import ModelCost, RecordedCost
+from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.quantity import Count, How, Unit, about, figure
-from inspector.replay.sessions import SubagentCosts  # noqa: TC001  needed at run time for the schema
-from inspector.report.as_model import AsModelFacts  # noqa: TC001  needed at run time for the schema
-from inspector.report.cache_document import CacheMissesFacts, HourFacts  # noqa: TC001  needed at run time for the schema
-from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, NeededLaterFacts, PlanFacts, Saving  # noqa: TC001  needed at run time for the schema
+from inspector.replay.sessions import SubagentCosts
+from inspector.report.as_model import AsModelFacts
+from inspector.report.cache_document import CacheMissesFacts, HourFacts
+from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, NeededLaterFacts, PlanFacts, Saving
 from inspector.report.sentences import REPLAY_CAVEAT
 
 SCHEMA_VERSION: Literal[3] = 3
@@ -296,3 +295,47 @@ class PlannedBlock(Struct, frozen=True, kw_only=True):
     from_call: Annotated[int | None, about("Call, counted from 1, from which it is sent this way; null for `whole`.")]
     cut_tokens: Annotated[int, about("Tokens removed over all prompts; negative if the plan adds tokens.")]
     saved_usd: Annotated[float | None, about("Dollars saved on these tokens; negative if it costs more.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """Optional contents of a report.
+
+    Attributes:
+        runs_per_day: Project savings to this number of runs per day; None for no projection.
+        next_calls: Project the session to this number of further calls; None for no projection.
+        explain: Explain how every figure is calculated.
+        details: Include cost components, cache misses, prompt content and the effect on compactions.
+        ledger: Include a row for every call and every block.
+        comparison: Also replay every strategy alone.
+        texts: Include session texts with secrets masked: the title, and the start of the heaviest results.
+        days_per_month: Days per month with such runs.
+        best_plan: Try every plan for the one that saves most, as the screen does.
+        switch_to: Models to project the main conversation's cost with.
+        switch_at: First call on the other model, from 0.
+        model_uncertainty: Report savings if the model answers differently from the recording, and widen the bands of
+            projected savings accordingly.
+        breakpoint_prices: Price every plan under other breakpoint rules even if they hardly matter. JSON only.
+        beyond: Recommend plans beyond what has been tried in public, too.
+        as_model: Compare the plans at this model's prices too; empty for none.
+        skips_failed: Leave out plans with a strategy of another package that fails.
+        suggests: The plans were not chosen by the user, so the session's cost comes first.
+    """
+
+    runs_per_day: RunsPerDay | None = None
+    next_calls: int | None = None
+    explain: bool = False
+    details: bool = True
+    ledger: bool = False
+    comparison: bool = False
+    texts: bool = False
+    days_per_month: float = DAYS_PER_MONTH
+    best_plan: bool = False
+    switch_to: tuple[str, ...] = ()
+    switch_at: int = 0
+    model_uncertainty: bool = False
+    breakpoint_prices: bool = False
+    beyond: bool = False
+    as_model: str = ""
+    skips_failed: bool = False
+    suggests: bool = False

@@ -43,10 +43,17 @@ from inspector.report.build_report import (
     utc_time,
 )
 from inspector.report.catalogue import FigureSet
-from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
+from inspector.report.document import (
+    SCHEMA_VERSION,
+    CalibrationFacts,
+    Report,
+    ReportOptions,
+    SessionFacts,
+    SideCallFacts,
+    TokenFacts,
+)
 from inspector.report.export import part_of
 from inspector.report.numbers import IN_TEXT, rounded
-from inspector.report.options import ReportOptions
 from inspector.report.secret_redaction import (
     SecretRedactor,
     excerpt,

@@ -149,8 +149,8 @@ def write_report(
     """
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.renderer import ReplayCancelledError
+    from inspector.report.document import ReportOptions
     from inspector.report.forms import written
-    from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
 
     def progress(begins: float, ends: float, done: int, total: int) -> None:

@@ -16,10 +16,9 @@ from inspector.replay.assumptions import Assumptions
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay
 from inspector.report.charts.specifications import PAGE, report_charts
-from inspector.report.document import Report
+from inspector.report.document import Report, ReportOptions
 from inspector.report.forms import written
 from inspector.report.numbers import IN_TEXT
-from inspector.report.options import ReportOptions
 from inspector.report.pages.html import html
 from inspector.report.pages.markdown import escaped
 from inspector.report.pages.opening import page_content

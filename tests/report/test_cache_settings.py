@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli.reading import replay_inputs
-from inspector.report.options import ReportOptions
+from inspector.report.document import ReportOptions
 from inspector.report.session_report import report_of
 from inspector.report.text import report_text
 from inspector.report.why import why_text

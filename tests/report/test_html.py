@@ -19,9 +19,8 @@ from inspector.cli.reading import read_session, replay_inputs
 from inspector.replay.assumptions import RunsPerDay
 from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.specifications import HEIGHT, PAGE, WORDS_HEIGHT, report_charts
-from inspector.report.document import BestPlanFacts, SavingPlanFacts
+from inspector.report.document import BestPlanFacts, ReportOptions, SavingPlanFacts
 from inspector.report.numbers import IN_TEXT, MINUS
-from inspector.report.options import ReportOptions
 from inspector.report.pages.html import html
 from inspector.report.pages.opening import page_content
 from inspector.report.sentences import (

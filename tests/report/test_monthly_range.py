@@ -17,8 +17,8 @@ from inspector.replay.assumptions import ASSUMED_RUNS, DAYS_PER_MONTH, RunsPerDa
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Band
 from inspector.report.build_report import plan_facts
+from inspector.report.document import ReportOptions
 from inspector.report.numbers import IN_TEXT
-from inspector.report.options import ReportOptions
 from inspector.report.sentences import bands_of, between
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

@@ -10,8 +10,8 @@ from msgspec import structs
 from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.figure import Band
 from inspector.replay.sessions import replay_session
+from inspector.report.document import ReportOptions
 from inspector.report.numbers import IN_TEXT
-from inspector.report.options import ReportOptions
 from inspector.report.pages.model import Chart
 from inspector.report.pages.opening import page_content
 from inspector.report.secret_rules import MASK, says_something

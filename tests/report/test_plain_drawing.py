@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.charts.drawing import MINUS, Scale, domain, number, plain_svg
 from inspector.report.charts.specifications import LIGHT, PAGE, bill_chart, context_chart, report_charts
-from inspector.report.options import ReportOptions
+from inspector.report.document import ReportOptions
 from inspector.report.session_report import report_of
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy

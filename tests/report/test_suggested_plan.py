@@ -9,8 +9,8 @@ import pytest
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.sessions import replay_session
+from inspector.report.document import ReportOptions
 from inspector.report.forms import written
-from inspector.report.options import ReportOptions
 from inspector.report.pages.opening import page_content
 from inspector.report.session_report import report_of
 from inspector.session.open import open_session

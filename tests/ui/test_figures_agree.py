@@ -13,8 +13,8 @@ from inspector.replay.analysis import best_plan as comparison
 from inspector.replay.analysis.context_blocks import AROUND_TEXTS, NOT_RECORDED
 from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.replay.explain.cost_sheet import WITH_SIDE_REQUESTS
+from inspector.report.document import ReportOptions
 from inspector.report.numbers import MINUS
-from inspector.report.options import ReportOptions
 from inspector.report.session_report import report_of
 from inspector.report.session_summary import summary_of
 from inspector.session.open import open_session
