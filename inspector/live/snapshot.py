@@ -19,7 +19,7 @@ import msgspec
 from inspector import __version__
 from inspector.atomic_files import evict, write_atomic
 from inspector.live.status import Activity, Attention, LiveSession
-from inspector.live.status_line import add_texts, kept_path, stamps_of
+from inspector.live.status_line import add_texts, kept_path, kept_saving, stamps_of
 from inspector.live.watch import scan, session_status
 from inspector.session.files import Locator
 
@@ -40,7 +40,12 @@ def to_entry(session: LiveSession, now: float) -> dict[str, Any]:
     """Return a session as plain data, with its fill and attention."""
     fields: dict[str, Any] = _rounded(msgspec.to_builtins(session, enc_hook=str))
     fill = session.fill
-    return {**fields, "fill": None if fill is None else round(fill, DIGITS), "attention": [*session.attention(now)]}
+    return {
+        **fields,
+        "fill": None if fill is None else round(fill, DIGITS),
+        "attention": [*session.attention(now)],
+        "plan_saves": kept_saving(str(session.path), __version__),
+    }
 
 
 def to_document(sessions: Iterable[LiveSession], now: float) -> dict[str, Any]:
@@ -62,13 +67,17 @@ def _rounded(value: Any) -> Any:
 
 def schema_text() -> str:
     """Return the JSON Schema of the document as indented JSON with a trailing newline."""
-    template = "#/$defs/{name}"
+    template, number = "#/$defs/{name}", {"type": "number"}
     _, parts = msgspec.json.schema_components((LiveSession,), schema_hook=_path_schema, ref_template=template)
     parts["LiveSession"]["properties"] |= {
         "fill": {"anyOf": [{"type": "number"}, {"type": "null"}]},
         "attention": {"type": "array", "items": {"enum": [*Attention]}},
+        "plan_saves": {
+            "description": "Net saving of the best plan when the screen showed it last, as shares of the cost.",
+            "anyOf": [{"type": "null"}, {"type": "object", "properties": {"low": number, "high": number}}],
+        },
     }
-    parts["LiveSession"]["required"] += ["fill", "attention"]
+    parts["LiveSession"]["required"] += ["fill", "attention", "plan_saves"]
     sessions = {"type": "array", "items": {"$ref": template.format(name="LiveSession")}}
     schema = {
         "$schema": DIALECT,

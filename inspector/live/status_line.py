@@ -25,6 +25,9 @@ EN_DASH = "\N{EN DASH}"
 SEPARATOR = " \N{MIDDLE DOT} "
 NO_SESSION = "no running session"
 
+SAVING = "saving:"
+"""Prefix of the key of a session's kept saving."""
+
 FRESH_SECONDS = {"text": 30.0, "tmux": 120.0, "claude": 120.0}
 """Age up to which a kept snapshot of unchanged files is current, by format."""
 
@@ -290,6 +293,28 @@ def read_kept(key: str, version: str) -> Json:
         return {}
     is_ours = isinstance(kept, dict) and kept.get("key") == key and kept.get("version") == version
     return kept if is_ours and 0 <= time.time() - (_number(kept.get("time")) or 0.0) < OLDEST_SECONDS else {}
+
+
+def keep_saving(session: str, version: str, low: float, high: float) -> None:
+    """Keep the net saving of a session's best plan, as shares of its cost, for its status lines of a day.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    key = f"{SAVING}{session}"
+    path = kept_path(key)
+    os.makedirs(_cache_folder(), mode=0o700, exist_ok=True)  # noqa: PTH103  light
+    part = f"{path}.lock"
+    with open(part, "w", encoding="utf-8") as file:  # noqa: PTH123  light
+        json.dump({"key": key, "version": version, "time": time.time(), "low": low, "high": high}, file)
+    os.replace(part, path)  # noqa: PTH105  light
+
+
+def kept_saving(session: str, version: str) -> Json | None:
+    """Return the kept net saving of a session's best plan if it saves at worst; None otherwise."""
+    kept = read_kept(f"{SAVING}{session}", version)
+    low, high = _number(kept.get("low")), _number(kept.get("high"))
+    return {"low": low, "high": high} if low is not None and high is not None and low > 0 else None
 
 
 def is_current(kept: Json, style: str, now: float) -> bool:

@@ -276,6 +276,14 @@ class SavingPlan:
         """Net savings that rank it (`recoveries.net_share`)."""
         return net_share(self.savings, self.recoveries)
 
+    @property
+    def net_share_range(self) -> tuple[float, float] | None:
+        """Net savings as a share of the cost, at worst and at best; None without a price."""
+        (low, high), usd, share = self.recoveries.net, self.savings.usd.value, self.savings.share.value
+        return (
+            (share * low / usd, share * high / usd) if usd and share and low is not None and high is not None else None
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class BestPlan:

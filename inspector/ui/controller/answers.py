@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.cost_sheet import Spending
     from inspector.report.cache_document import CacheSetting
-    from inspector.report.hook_trims import SessionTrims, StoreStamp
+    from inspector.report.sentences import SessionTrims, StoreStamp
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.ui.controller.host import ChangeListeners, Host, IsCancelled, Post, Stoppable
@@ -346,7 +346,7 @@ class HookTrims:
 
     def ask(self, session: Session | None) -> None:
         """Read the session's trims if they may have changed."""
-        from inspector.report.hook_trims import session_trims, store_stamp
+        from inspector.report.sentences import session_trims, store_stamp
 
         identifier = "" if session is None else session.identifier
         asked = identifier, store_stamp() if identifier else None

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Band
     from inspector.replay.quantity import Quantity
     from inspector.replay.sessions import SubagentCosts
-    from inspector.report.hook_trims import SessionTrims
+    from inspector.report.sentences import SessionTrims
     from inspector.session.model import Compaction
     from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.timeline.rows import Rows

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.report.hook_trims import trim_in_words
 from inspector.report.numbers import ABOUT, ON_SCREEN
-from inspector.report.sentences import compactions_words
+from inspector.report.sentences import compactions_words, trim_in_words
 from inspector.safe_text import fit_cells, one_line
 from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.compactions import CompactionAftermath, CompactionTotals
     from inspector.replay.engine.replay import Replay
-    from inspector.report.hook_trims import SessionTrims
+    from inspector.report.sentences import SessionTrims
     from inspector.session.format import FullOutput
     from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable

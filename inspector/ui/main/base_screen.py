@@ -196,7 +196,7 @@ class ScreenHost(ScreenJobs):
 
     def warm_up_rest(self) -> None:
         """Import the modules that show the rest of a session."""
-        import inspector.report.hook_trims
+        import inspector.report.sentences
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
         import inspector.ui.cost.summary

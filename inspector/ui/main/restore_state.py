@@ -116,6 +116,7 @@ class StateKeeper:
             self._saving = None
         if not self._controller.saves_state:
             return
+        self._keep_saving()
         state = self.now
         if state is None or state == self._saved:
             return
@@ -127,3 +128,13 @@ class StateKeeper:
                 return
             reason = error.strerror or str(error)
             self._controller.host.show_notice(f"cannot save the plan for next time: {reason}", is_problem=True)
+
+    def _keep_saving(self) -> None:
+        """Keep the best plan's net saving for status lines."""
+        best = self._controller.answers.best
+        found = None if best is None or best.recommended is None else best.recommended.net_share_range
+        if found is None or found == self._kept_saving:
+            return
+        self._kept_saving = found
+        with suppress(OSError):
+            keep_saving(str(self._controller.path), __version__, *found)
