@@ -5,6 +5,9 @@ when it is removed; new fields may appear without a new version. `docs/report.sc
 and those of `inspector.report.catalogue`, which hold the figures. A null field is unknown, or not computed yet.
 """
 
+# The schema needs the types at run time.
+# ruff: noqa: TC001
+
 from __future__ import annotations
 
 from dataclasses import dataclass
