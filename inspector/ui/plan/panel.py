@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parametrized import ParameterKind
+from inspector.strategies.core.strategy import ParameterKind
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL, STRATEGY
 from inspector.ui.part_names import NUMBERED
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from inspector.replay.engine.replay import GroupEffect
-    from inspector.strategies.core.parametrized import Parameter, ParameterValue
-    from inspector.strategies.core.strategy import Strategy
+    from inspector.strategies.core.strategy import Parameter, ParameterValue, Strategy
     from inspector.strategies.plan import Plan, PlanEntry
     from inspector.ui.plan.limits import PlanSizes
 
@@ -478,7 +477,7 @@ class PlanPanel(Vertical):
             yield PlanActions()
         yield ReservedLines(risk_lines, id="plan-risks")
         yield Static(Content(""), id="plan-other-result", markup=False)
-        yield ReservedLines(hint_lines, INTRODUCTION, id="plan-hint")
+        yield ReservedLines(hint_lines, *(() if self._is_introduced else (INTRODUCTION,)), id="plan-hint")
 
     def show_soon(self, plan: Plan) -> None:
         """Schedule `show` without waiting for it."""
@@ -507,10 +506,10 @@ class PlanPanel(Vertical):
 
     def _introduce(self, plan: Plan) -> None:
         """Remove the introduction once a strategy is on."""
-        hint = self.query_one("#plan-hint", ReservedLines)
         if plan.strategies and not self._is_introduced:
             self._is_introduced = True
-            hint.lines = () if hint.lines == (INTRODUCTION,) else hint.lines
+            for hint in self.query("#plan-hint").results(ReservedLines):
+                hint.lines = () if hint.lines == (INTRODUCTION,) else hint.lines
 
     async def _show_other(self, plan: Plan, focus: int | None) -> None:
         """Mount new controls before removing the old ones, so that keys pressed meanwhile reach a focused control."""
