@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,7 +17,7 @@ from inspector.live.figures import ENDED_SECONDS, LiveFigures
 from inspector.live.reading import LiveReader
 from inspector.session.discovery import RESULT_FOLDERS, list_sessions, search_places
 from inspector.session.errors import SessionError
-from inspector.session.files import exists, is_folder
+from inspector.session.files import FileState, exists, is_folder
 from inspector.session.model import LinkKind
 from inspector.session.related import locate, parent_of
 from inspector.session.watching import has_events
@@ -100,6 +100,7 @@ class LiveBook:
         self._gone: dict[Path, float] = {}
         self._inspected: dict[Path, float] = {}
         self._due: set[Path] = set()
+        self._identities: list[tuple[int, int] | None] = []
         self.places: list[tuple[Path, Format | None]] = []
 
     @property
@@ -113,11 +114,13 @@ class LiveBook:
     def discover(self) -> None:
         """Search all folders for running sessions."""
         self.places = search_places(self._folders)
-        self._search(self.places)
+        self._identities = _identities(self.places)
+        self._search(self.places, self._sniffed)
 
     def has_new_places(self) -> bool:
-        """Return True if the folders to search are not those of the last search."""
-        return search_places(self._folders) != self.places
+        """Return True if the folders to search are not those of the last search, or were replaced."""
+        places = search_places(self._folders)
+        return places != self.places or _identities(places) != self._identities
 
     def touch(self, paths: Iterable[Path]) -> None:
         """Read what changed at some paths: known sessions, and new ones."""
@@ -139,7 +142,8 @@ class LiveBook:
                 self._due.add(path)
             elif exists(path):
                 self._inspected[path] = now
-                self._search(self._around(path))
+                self._search(self._around(path), {})
+        self._inspected = {path: at for path, at in self._inspected.items() if now - at < INSPECTION_SECONDS}
 
     def files(self) -> list[Path]:
         """Return the files and folders of all known sessions."""
@@ -176,9 +180,9 @@ class LiveBook:
         due = now + (INSPECTION_SECONDS if self._due else HEARTBEAT_SECONDS)
         return min((entry.figures.next_change(now) for entry in self._entries.values()), default=due)
 
-    def _search(self, places: Sequence[tuple[Path, Format | None]]) -> None:
+    def _search(self, places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles) -> None:
         oldest = self._clock() - ENDED_SECONDS
-        for headers in list_sessions(places, self._sniffed):
+        for headers in list_sessions(places, sniffed):
             for header in headers:
                 if header.problem or not header.format or header.modified < oldest:
                     continue
@@ -275,25 +279,41 @@ class LiveWatch:
 
     async def snapshots(self, stop: asyncio.Event) -> AsyncGenerator[LiveSnapshot]:
         """Yield a snapshot now and after every change, until `stop` is set. Files are read in a worker thread."""
-        while not stop.is_set():
-            restart = asyncio.Event()
-            await asyncio.to_thread(self.book.discover)
-            watchers = [
-                asyncio.create_task(self._watch(places, stop, restart, recursive=recursive))
-                for recursive, places in _by_kind(self.book.places).items()
-                if places
-            ]
-            try:
-                # Changes between the search and the start of the watch are covered by this.
-                await asyncio.sleep(0)
-                await asyncio.to_thread(self.book.refresh)
+        waking = asyncio.create_task(self._wake_on(stop))
+        try:
+            while not stop.is_set():
+                async with aclosing(self._watched(stop)) as snapshots:
+                    async for snapshot in snapshots:
+                        yield snapshot
+        finally:
+            waking.cancel()
+
+    async def _watched(self, stop: asyncio.Event) -> AsyncGenerator[LiveSnapshot]:
+        """Yield snapshots until the places to watch change."""
+        restart = asyncio.Event()
+        halt = asyncio.Event()  # set by `awatch` if it is cancelled
+        await asyncio.to_thread(self.book.discover)
+        watchers = [
+            asyncio.create_task(self._watch(places, halt, restart, recursive=recursive))
+            for recursive, places in _by_kind(self.book.places).items()
+            if places
+        ]
+        try:
+            # Changes between the search and the start of the watch are covered by this.
+            await asyncio.sleep(0)
+            await asyncio.to_thread(self.book.refresh)
+            yield await asyncio.to_thread(self.book.snapshot)
+            async for _ in self._changes(stop, restart):
                 yield await asyncio.to_thread(self.book.snapshot)
-                async for _ in self._changes(stop, restart):
-                    yield await asyncio.to_thread(self.book.snapshot)
-            finally:
-                for watcher in watchers:
-                    watcher.cancel()
-                await asyncio.gather(*watchers, return_exceptions=True)
+        finally:
+            halt.set()
+            for watcher in watchers:
+                watcher.cancel()
+            await asyncio.gather(*watchers, return_exceptions=True)
+
+    async def _wake_on(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self._woken.set()
 
     async def _changes(self, stop: asyncio.Event, restart: asyncio.Event) -> AsyncIterator[None]:
         """Read changes and yield after each, until the places to watch change."""
@@ -313,22 +333,21 @@ class LiveWatch:
                 if await asyncio.to_thread(self.book.has_new_places):
                     return
 
-    async def _watch(self, places: list[Path], stop: asyncio.Event, restart: asyncio.Event, *, recursive: bool) -> None:
+    async def _watch(self, places: list[Path], halt: asyncio.Event, restart: asyncio.Event, *, recursive: bool) -> None:
         """Collect changed paths until a watched folder is replaced."""
         from watchfiles import awatch
 
         if not has_events(tuple(places)):
-            while not stop.is_set():
-                await asyncio.sleep(POLL_SECONDS)
-                self._note([*self.book.files(), *places])
+            await self._poll(places, halt)
             return
+        began = time.monotonic()
         try:
             events = awatch(
                 *places,
                 watch_filter=None,
                 debounce=200,
                 step=50,
-                stop_event=stop,
+                stop_event=halt,
                 rust_timeout=int(PLACES_SECONDS * 1000),
                 recursive=recursive,
                 force_polling=False,
@@ -336,10 +355,20 @@ class LiveWatch:
             )
             async for changes in events:
                 self._note(Path(path) for _, path in changes)
-        except (OSError, RuntimeError):  # out of watches, or the folder was deleted
-            await asyncio.sleep(POLL_SECONDS)
+        except (OSError, RuntimeError):  # the folder was deleted, or the system is out of watches
+            if time.monotonic() - began < PLACES_SECONDS:
+                await self._poll(places, halt)
             restart.set()
             self._woken.set()
+
+    async def _poll(self, places: list[Path], halt: asyncio.Event) -> None:
+        """Check known sessions every second, and look for new ones less often."""
+        searched = 0.0
+        while not halt.is_set():
+            await asyncio.sleep(POLL_SECONDS)
+            is_due = time.monotonic() - searched >= PLACES_SECONDS
+            searched = time.monotonic() if is_due else searched
+            self._note([*self.book.files(), *(places if is_due else ())])
 
     def _note(self, paths: Iterable[Path]) -> None:
         self._changed.update(paths)
@@ -355,6 +384,12 @@ def _by_kind(places: Sequence[tuple[Path, Format | None]]) -> dict[bool, list[Pa
         elif place.parent not in found[False]:
             found[False].append(place.parent)
     return found
+
+
+def _identities(places: Sequence[tuple[Path, Format | None]]) -> list[tuple[int, int] | None]:
+    """Return device and inode number of each place; None if it does not exist."""
+    states = (FileState.at(place) for place, _ in places)
+    return [None if state is None else state[:2] for state in states]
 
 
 def _without_ending(path: Path) -> Path:

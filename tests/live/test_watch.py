@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.agents import KINDS, Agent, ClaudeCode, Codex, Gemini, OpenCode, Pi, make_agent, prompt_of
-from inspector.live import reading
+from inspector.live import reading, watch
 from inspector.live.status import Activity, LiveSession
 from inspector.live.watch import LiveBook, LiveSnapshot, LiveWatch, scan
 
@@ -35,7 +35,11 @@ def made_book(tmp_path: Path, clock: Clock) -> LiveBook:
 
 
 def rows(book: LiveBook) -> dict[Path, LiveSession]:
-    return {row.path: row for row in book.snapshot().sessions}
+    return rows_of(book.snapshot())
+
+
+def rows_of(snapshot: LiveSnapshot) -> dict[Path, LiveSession]:
+    return {row.path: row for row in snapshot.sessions}
 
 
 def shown_call(row: LiveSession) -> int:
@@ -256,11 +260,11 @@ async def test_a_watch_shows_calls_new_sessions_and_new_folders(tmp_path: Path):
     agent.call()
     stop, snapshots = asyncio.Event(), asyncio.Queue[LiveSnapshot]()
 
-    async def watch() -> None:
+    async def collect() -> None:
         async for snapshot in LiveWatch([tmp_path]).snapshots(stop):
             snapshots.put_nowait(snapshot)
 
-    watching = asyncio.create_task(watch())
+    collecting = asyncio.create_task(collect())
     await next_with(snapshots, lambda found: len(found.sessions) == 1)
     number = agent.call()
     await next_with(snapshots, lambda found: shown_call(found.sessions[0]) == number)
@@ -270,7 +274,7 @@ async def test_a_watch_shows_calls_new_sessions_and_new_folders(tmp_path: Path):
     agent.path.unlink()
     await next_with(snapshots, lambda found: any(row.state is Activity.ENDED for row in found.sessions))
     stop.set()
-    await watching
+    await collecting
 
 
 async def test_a_watch_yields_nothing_while_nothing_happens(tmp_path: Path):
@@ -280,13 +284,54 @@ async def test_a_watch_yields_nothing_while_nothing_happens(tmp_path: Path):
     os.utime(agent.path, (time.time() - 1_000,) * 2)
     stop, count = asyncio.Event(), 0
 
-    async def watch() -> None:
+    async def collect() -> None:
         nonlocal count
         async for _ in LiveWatch([tmp_path]).snapshots(stop):
             count += 1
 
-    watching = asyncio.create_task(watch())
+    collecting = asyncio.create_task(collect())
     await asyncio.sleep(3)
     stop.set()
-    await asyncio.wait_for(watching, 15)
+    await asyncio.wait_for(collecting, 15)
     assert count <= 2
+
+
+async def test_a_folder_that_is_replaced_is_watched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(watch, "PLACES_SECONDS", 0.5)
+    folder = tmp_path / "sessions"
+    make_agent(ClaudeCode, folder, 0).call()
+    stop, snapshots = asyncio.Event(), asyncio.Queue[LiveSnapshot]()
+
+    async def collect() -> None:
+        async for snapshot in LiveWatch([folder]).snapshots(stop):
+            snapshots.put_nowait(snapshot)
+
+    collecting = asyncio.create_task(collect())
+    await next_with(snapshots, lambda found: len(found.sessions) == 1)
+    folder.rename(tmp_path / "old")
+    agent = make_agent(Pi, folder, 1)
+    await next_with(snapshots, lambda found: agent.path in [row.path for row in found.sessions])
+    number = agent.call()
+    await next_with(snapshots, lambda found: shown_call(rows_of(found)[agent.path]) == number)
+    stop.set()
+    await collecting
+
+
+async def test_sessions_are_polled_where_the_system_reports_no_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("INSPECTOR_WATCH", "stat")
+    monkeypatch.setattr(watch, "PLACES_SECONDS", 0.5)
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.2)
+    agent = make_agent(ClaudeCode, tmp_path, 0)
+    stop, snapshots = asyncio.Event(), asyncio.Queue[LiveSnapshot]()
+
+    async def collect() -> None:
+        async for snapshot in LiveWatch([tmp_path]).snapshots(stop):
+            snapshots.put_nowait(snapshot)
+
+    collecting = asyncio.create_task(collect())
+    number = agent.call()
+    await next_with(snapshots, lambda found: shown_call(rows_of(found)[agent.path]) == number)
+    make_agent(Codex, tmp_path, 1).call()
+    await next_with(snapshots, lambda found: len(found.sessions) == 2)
+    stop.set()
+    await collecting
