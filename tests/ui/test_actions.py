@@ -130,12 +130,34 @@ def test_commands_are_found_by_their_words_and_by_what_people_call_them() -> Non
     def titles(query: str) -> list[str]:
         return [command.title for command in found((far, turn, costs), query)]
 
-    assert titles("") == ["Turn tiered-stale on", "Show the costs", "Go to a call"]
+    assert titles("") == ["Show the costs", "Turn tiered-stale on", "Go to a call"]
     assert titles("stale on") == titles("turn") == ["Turn tiered-stale on"]
     assert titles("cost")[0] == "Show the costs"
     assert set(titles("expens")) == {"Turn tiered-stale on", "Show the costs"}
     assert titles("why") == ["Show the costs"]
     assert titles("nothing of it") == []
+
+
+RIGHT_COMMANDS = {
+    "budget": "t",
+    "price": "z m",
+    "model": "z m",
+    "expensive": "M",
+    "compaction": "g c",
+    "loop": "l",
+    "live": "l",
+    "export": "w w",
+}
+
+
+async def test_the_palette_finds_the_right_command_first_and_none_by_its_explanation_alone(
+    running, session_file
+) -> None:
+    async with running(session_file.path) as run:
+        screen = run.top_of_facade()
+        commands = list(screen.app.palette_commands(screen))
+        assert {query: found(commands, query)[0].keys for query in RIGHT_COMMANDS} == RIGHT_COMMANDS
+        assert len(found(commands, "budget")) == 1
 
 
 def test_a_menu_has_the_next_and_the_one_before_in_one_line_and_as_many_columns_as_have_room() -> None:

@@ -66,6 +66,7 @@ ELSEWHERE = {
     "test_search.py": ("find.", "text-find."),
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
+    "test_live.py": ("live.",),
     "test_files.py": ("files.", "known.", "study.files"),
 }
 

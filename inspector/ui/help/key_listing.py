@@ -235,12 +235,12 @@ def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[Help
         rest = tuple(row for row in rest if row.keys not in keys)
         # Put the menu of jumps first, because it works from any place.
         rest = tuple(sorted(rest, key=lambda row: row.name != MENU_OF_JUMPS))
-        mine = [_group(row) == belongs or (bool(belongs) and row.name == MENU_OF_JUMPS) for row in rest]
+        mine = [group_of(row.name) == belongs or (bool(belongs) and row.name == MENU_OF_JUMPS) for row in rest]
         own += tuple(row for row, is_mine in zip(rest, mine, strict=True) if is_mine)
         rest = tuple(row for row, is_mine in zip(rest, mine, strict=True) if not is_mine)
         groups.append(HelpSection(f"Here: {here[0].title}", text, own, False))
     for title in (*GROUPS, LAST_GROUP):
-        rows = tuple(row for row in rest if _group(row) == title and not (here and title == belongs))
+        rows = tuple(row for row in rest if group_of(row.name) == title and not (here and title == belongs))
         if rows:
             groups.append(HelpSection(title, "", rows, True))
     return groups
@@ -269,7 +269,8 @@ def _with_moves_in_one(rows: Sequence[HelpRow]) -> tuple[HelpRow, ...]:
     return (*others, HelpRow(" ".join(moves[:2]), "", f"Move{also}", "", False))
 
 
-def _group(row: HelpRow) -> str:
-    room = row.name.partition(".")[0]
-    whole = next((title for title, names in GROUPS.items() if row.name in names), "")
+def group_of(name: str) -> str:
+    """Return the help group of an action."""
+    room = name.partition(".")[0]
+    whole = next((title for title, names in GROUPS.items() if name in names), "")
     return whole or next((title for title, rooms in GROUPS.items() if room in rooms), LAST_GROUP)

@@ -12,21 +12,27 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Prov
 from textual.events import Click
 
 from inspector.ui.actions.action import ACTIONS_BY_NAME
-from inspector.ui.help.key_listing import key_of
+from inspector.ui.help.key_listing import GROUPS, LAST_GROUP, group_of, key_of
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from textual.app import App
+    from textual.command import Hits
     from textual.dom import DOMNode
+    from textual.events import Mount
     from textual.screen import Screen
 
     from inspector.ui.actions.action import UserAction
 
     AnyApp = App[Any]
-    from textual.command import Hits
-    from textual.events import Mount
+
+
+SECTIONS: Final = ("Plan", "Analysis", *(title for title in GROUPS if title not in ("Plan", "Analysis")), LAST_GROUP)
+"""Sections of the list, in order."""
+IN_EXPLANATION: Final = 2
+"""Score of a word from which it matches more than an explanation."""
 
 
 class PaletteCommand(NamedTuple):
@@ -37,7 +43,8 @@ class PaletteCommand(NamedTuple):
         text: More details; empty if the title is enough.
         run: Runs the command.
         keys: Equivalent keys as displayed; empty for none.
-        also: Search terms in addition to the title.
+        also: Search terms in addition to the title, the most fitting first.
+        section: Section of the list.
     """
 
     title: str
@@ -45,11 +52,13 @@ class PaletteCommand(NamedTuple):
     run: Callable[[], Any]
     keys: str = ""
     also: str = ""
+    section: str = LAST_GROUP
 
-    def score(self, query: str) -> int:
+    def score(self, query: str) -> float:
         """Rate how well the command matches a query; 0 for no match.
 
-        Every word of the query must be the prefix of one of its words. Words in the title weigh most.
+        Every word of the query must be the prefix of one of its words. Words in the title weigh most, then the search
+        terms in their order; whole words weigh more than their beginnings.
 
         Args:
             query: The typed text.
@@ -57,11 +66,12 @@ class PaletteCommand(NamedTuple):
         scores = [self._score_of(word) for word in query.lower().split()]
         return sum(scores) if scores and all(scores) else 0
 
-    def _score_of(self, word: str) -> int:
-        for weight, words in ((4, self.title), (3, self.also), (1, self.text)):
-            if any(each.startswith(word) for each in _words(words)):
-                return weight
-        return 2 if len(word) > 1 and word in self.title.lower() else 0
+    def _score_of(self, word: str) -> float:
+        for weight, words in ((7, _words(self.title)), (4, _words(self.also)), (1, _words(self.text))):
+            matching = [place for place, each in enumerate(words) if each.startswith(word)]
+            if matching:
+                return weight + (word in words) - 0.01 * matching[0]
+        return 3 if len(word) > 1 and word in self.title.lower() else 0
 
 
 def _words(text: str) -> list[str]:
@@ -69,7 +79,9 @@ def _words(text: str) -> list[str]:
 
 
 def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
-    """Return the matching commands, the best first. An empty query returns all, those with an explanation first.
+    """Return the matching commands, the best first. An empty query returns all by section.
+
+    Commands that only match in their explanation are left out if another one matches better.
 
     Args:
         commands: All commands.
@@ -77,9 +89,11 @@ def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand
     """
     titled = sorted(commands, key=lambda command: command.title.lower())
     if not query.split():
-        return sorted(titled, key=lambda command: (not command.text, not command.title.startswith("Turn ")))
+        return sorted(titled, key=lambda each: (SECTIONS.index(each.section), not each.text))
     scored = [(command.score(query), command) for command in titled]
-    return [command for score, command in sorted(scored, key=lambda each: (-each[0], not each[1].text)) if score]
+    least = min(max((score for score, _ in scored), default=0), len(query.split()) * IN_EXPLANATION)
+    ordered = sorted(scored, key=lambda each: (-each[0], not each[1].text))
+    return [command for score, command in ordered if score and score >= least]
 
 
 def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
@@ -102,7 +116,8 @@ def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
             yield named_command(screen, action, keys.get(action.name, ""))
     for action, node in unnamed.values():
         run = partial(_run, screen.app, action, node)
-        yield PaletteCommand(action.text, "", run, keys[action.name], f"{action.label} {action.also}")
+        also, section = f"{action.label} {action.also}", group_of(action.name)
+        yield PaletteCommand(action.text, "", run, keys[action.name], also, section)
 
 
 def app_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
@@ -125,7 +140,12 @@ def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str
         raise AssertionError(f"{action.name} has no palette name")
     title = named.title if isinstance(named.title, str) else named.title(node)
     return PaletteCommand(
-        title, named.text, partial(_run, node.app, action, node), keys, f"{action.label} {action.also}"
+        title,
+        named.text,
+        partial(_run, node.app, action, node),
+        keys,
+        f"{action.label} {action.also}",
+        group_of(action.name),
     )
 
 
@@ -137,6 +157,9 @@ KEY_CELLS: Final = 10
 """Width of the key column in cells."""
 EDGE_CELLS: Final = 6
 """Cells of a line outside its content."""
+SECTION_CELLS: Final = 15
+WIDE: Final = 90
+"""Columns from which a line shows its section."""
 
 GATHERING: Final = "--textual-command-palette-gather-commands"
 """Worker group that fills the list. Textual cancels it by this name."""
@@ -154,7 +177,7 @@ class CommandProvider(Provider):
     """Provides the commands of the screen below the palette and of its focused widget."""
 
     async def discover(self) -> Hits:
-        """Yield all commands, ordered by title."""
+        """Yield all commands by section."""
         for command in found(self._commands(), ""):
             yield DiscoveryHit(self._line(command), command.run, text=command.title)
 
@@ -172,7 +195,8 @@ class CommandProvider(Provider):
         return list(self.app.palette_commands(self.screen)) if isinstance(self.app, OffersCommands) else []
 
     def _line(self, command: PaletteCommand) -> Text:
-        line = Text.assemble((f"{command.keys:{KEY_CELLS}}", "bold"), command.title, no_wrap=True)
+        section = f"{command.section:{SECTION_CELLS}}" if self.app.size.width >= WIDE else ""
+        line = Text.assemble((f"{command.keys:{KEY_CELLS}}", "bold"), (section, "dim"), command.title, no_wrap=True)
         if command.text:
             line.append(f"  {command.text}", "dim")
         line.truncate(max(self.app.size.width - EDGE_CELLS, KEY_CELLS), overflow="ellipsis")

@@ -649,7 +649,7 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         for index, entry in enumerate(() if plans is None else plans.plan.entries):
             title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"
             switch, key = partial(self.plan.switch, index), str(index + 1) if index < NUMBERED else ""
-            yield PaletteCommand(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES)
+            yield PaletteCommand(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES, "Plan")
         if self.controller.counting.is_under_way:
             stop = self.controller.counting.stop
             yield PaletteCommand("Stop counting tokens", "The rest stays estimated", stop, "esc")

@@ -245,7 +245,7 @@ MAIN: Final[tuple[UserAction[BaseInspectScreen], ...]] = (
             "Parts of the prompt, their costs, and duplicates",
             has_outcome,
         ),
-        also="cost composition context size tokens tools files duplicates big",
+        also="cost composition context size tokens tools files duplicates loop repeated big",
         when=has_none_on,
     ),
     UserAction(
@@ -269,7 +269,7 @@ MAIN: Final[tuple[UserAction[BaseInspectScreen], ...]] = (
         is_shown=True,
         rank=2,
         named=PaletteName("Tune a limit", "Cost, tokens and changed prompts over its whole range", has_outcome),
-        also="knee curve sweep best value threshold",
+        also="budget limit threshold knee curve sweep best value",
         when=is_in_plan,
     ),
     UserAction(
@@ -336,6 +336,16 @@ MAIN: Final[tuple[UserAction[BaseInspectScreen], ...]] = (
         named=PaletteName("Open a session", "Choose from the list of sessions; opens in a new tab"),
         also="file switch list other recent",
         when=has_none,
+    ),
+    UserAction(
+        "session.live",
+        "l",
+        "app.live",
+        "live",
+        "Watch every running session",
+        named=PaletteName("Watch the running sessions", "Fill, cost per hour, compactions and loops of every agent"),
+        also="loop alert agents fill now rate warning",
+        needs_session=False,
     ),
     UserAction(
         "session.next-tab",

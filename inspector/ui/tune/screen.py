@@ -17,7 +17,7 @@ from textual.widgets import Static
 from inspector.replay.analysis.sweep import POINTS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.strategies.core.parametrized import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import TUNE_CURVES, TUNE_MAP
 from inspector.ui.analysis_screen import AnalysisScreen
@@ -655,7 +655,11 @@ class TuneScreen(AnalysisScreen):
     def commands(self) -> Iterable[PaletteCommand]:
         for place, axis in enumerate(self.limits.axes):
             yield PaletteCommand(
-                f"Tune {_name(axis)}", axis.parameter.help, partial(self.action_choose, place), also="limit"
+                f"Tune {_name(axis)}",
+                axis.parameter.help,
+                partial(self.action_choose, place),
+                also="limit",
+                section="Plan",
             )
         yield from super().commands()
 
