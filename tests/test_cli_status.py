@@ -14,7 +14,9 @@ import msgspec
 import pexpect
 import pytest
 
+from inspector import __version__
 from inspector.live.snapshot import schema_text
+from inspector.live.status_line import keep_saving
 from tests.conftest import ROOT
 from tests.live.made import call_lines, write_session
 from tests.program import COMMAND, environment, run_program
@@ -75,6 +77,15 @@ def test_a_line_has_fill_forecast_rate_and_cache(session: Path, project: Path) -
     # 102,500 tokens written to the cache at $6.25 per million.
     assert re.search(r"cold in (3:\d\d|4:00), then ~\$0\.64$", line)
     assert f"compacts in ~{entry['forecast']['calls']['middle']:.0f} calls" in line
+
+
+def test_a_kept_saving_of_the_best_plan_ends_the_line_if_it_saves_at_worst(session: Path, project: Path) -> None:
+    keep_saving(str(session), __version__, 0.081, 0.139)
+    assert status(cwd=project).endswith(" · plan saves 8\N{EN DASH}14 %")
+    assert document(cwd=project)["sessions"][0]["plan_saves"] == {"low": 0.081, "high": 0.139}
+
+    keep_saving(str(session), __version__, -0.01, 0.139)
+    assert document(cwd=project)["sessions"][0]["plan_saves"] is None
 
 
 def test_the_kept_line_is_shown_until_the_file_changes(session: Path, project: Path) -> None:

@@ -301,7 +301,7 @@ def keep_saving(session: str, version: str, low: float, high: float) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    key = f"{SAVING}{session}"
+    key = SAVING + os.path.realpath(session)
     path = kept_path(key)
     os.makedirs(_cache_folder(), mode=0o700, exist_ok=True)  # noqa: PTH103  light
     part = f"{path}.lock"
@@ -312,7 +312,7 @@ def keep_saving(session: str, version: str, low: float, high: float) -> None:
 
 def kept_saving(session: str, version: str) -> Json | None:
     """Return the kept net saving of a session's best plan if it saves at worst; None otherwise."""
-    kept = read_kept(f"{SAVING}{session}", version)
+    kept = read_kept(SAVING + os.path.realpath(session), version)
     low, high = _number(kept.get("low")), _number(kept.get("high"))
     return {"low": low, "high": high} if low is not None and high is not None and low > 0 else None
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from inspector import __version__
+from inspector.live.status_line import kept_saving
 from inspector.strategies.plan import Plan
 from inspector.ui.controller.saved_state import SessionState, load_state, save_state, state_path
 from tests.conftest import ROOT
@@ -135,3 +137,15 @@ def test_a_closed_terminal_loses_no_change_of_the_plan(tmp_path: Path, ending: s
         program.until(lambda: not program.child.isalive(), "the end")
     with TerminalProgram(tmp_path, str(session)) as program:
         program.until(lambda: "[x] tiered-stale" in program.text, "the plan as it was left")
+
+
+async def test_the_best_plans_net_saving_is_kept_for_status_lines(running) -> None:
+    path = ROOT / "sample_sessions" / "coding-agent.jsonl"
+    async with running(path) as run:
+        await run.until(lambda: run.best is not None)
+        low, high = run.best.net_share_range
+        net, saved, share = run.best.recoveries.net, run.best.savings.usd.value, run.best.savings.share.value
+        # The range in dollars, as shares of what the share of the saving refers to.
+        assert (low, high) == pytest.approx((net[0] * share / saved, net[1] * share / saved))
+
+    assert kept_saving(str(path), __version__) == {"low": low, "high": high}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from inspector import __version__
+from inspector.live.status_line import keep_saving
 from inspector.ui.controller.host import Change
 from inspector.ui.controller.saved_state import SessionState, save_state
 from inspector.ui.part_names import NUMBERED, TIMELINE
@@ -37,11 +40,13 @@ class StateKeeper:
         self._focus = focus
         self._saving: Stoppable | None = None
         self._saved: SessionState | None = None
+        self._kept_saving: tuple[float, float] | None = None
         controller.changes.listen(
             {
                 Change.READY: self._restore,
                 Change.EDITED: self.save_soon,
                 Change.PLAN: self.save_soon,
+                Change.ANSWERS: self._keep_saving,
                 Change.FORGOTTEN: self._forget,
             }
         )
@@ -116,7 +121,6 @@ class StateKeeper:
             self._saving = None
         if not self._controller.saves_state:
             return
-        self._keep_saving()
         state = self.now
         if state is None or state == self._saved:
             return
@@ -132,7 +136,9 @@ class StateKeeper:
     def _keep_saving(self) -> None:
         """Keep the best plan's net saving for status lines."""
         best = self._controller.answers.best
-        found = None if best is None or best.recommended is None else best.recommended.net_share_range
+        if best is None or not best.is_complete or best.recommended is None or not self._controller.saves_state:
+            return
+        found = best.recommended.net_share_range
         if found is None or found == self._kept_saving:
             return
         self._kept_saving = found
