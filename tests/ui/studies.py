@@ -172,6 +172,10 @@ class Compare(Study):
         """A plan that is compared."""
         return self._screen._contenders[name].plan
 
+    def is_plan(self, name: object) -> bool:
+        """The row is of a plan, not the title of a group or the session with nothing cut."""
+        return str(name) in self._screen._contenders and name != BASELINE
+
     def is_beyond(self, name: object) -> bool:
         """Its settings go beyond what has been tried in public."""
         return bool(self._screen._contenders[str(name)].is_beyond)

@@ -10,7 +10,7 @@ from inspector.replay.analysis.plan_outcome import Savings
 from inspector.replay.analysis.recoveries import Envelope, EvidenceLevel, Rate, Recoveries, Refetches
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
-from inspector.report.export import AgentSupport
+from inspector.report.export import AgentSupport, answer_for
 from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 from inspector.ui.compare.best import (
@@ -30,16 +30,17 @@ from inspector.ui.compare.best import (
 )
 from inspector.ui.compare.rows import (
     BEST_MARK,
-    BEYOND,
     NEVER_APPLIED,
     NOT_RECOMMENDED_MARK,
     SAFEST_MARK,
+    UNTESTED_MARK,
     CompareRow,
     PlanKind,
+    PlanPurpose,
     about,
     compare_table,
 )
-from inspector.ui.figure_table.table import Sorting, row_pieces, widths_for
+from inspector.ui.figure_table.table import Sorting, Table, row_pieces, widths_for
 
 REJECTED = Hazard(HazardKind.ORPHANED_PAIR, 0, (3,), (7,), 1)
 
@@ -77,6 +78,11 @@ def contender(
 
 SMALL = Savings(tokens=figure(1.0), usd=figure(1.0), share=figure(0.1), share_of="cost_usd")
 BASELINE = contender("nothing cut", 0.0, None, PlanKind.RECORDED)
+
+
+def keys_of(table: Table) -> list[object]:
+    """Keys of the rows, without the titles of groups."""
+    return [row.key for row in table.rows if not isinstance(row.key, PlanPurpose)]
 
 
 def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_rejected() -> None:
@@ -226,14 +232,14 @@ def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() ->
     plans = [BASELINE, *idle, current, failed, contender("sound", 4.0, 0)]
 
     table = compare_table(plans).sorted(Sorting("saved"))
-    assert [row.key for row in table.rows] == ["nothing cut", "sound", "failed", NEVER_APPLIED]
+    assert keys_of(table) == ["nothing cut", "sound", "failed", NEVER_APPLIED]
     assert table.rows[-1].words.startswith("▸ 3 strategies never applied in this session")
     preset = contender("idle preset", 0.0, 0, PlanKind.PRESET)
     assert "4 plans never" in compare_table([*plans, preset]).rows[-1].words
 
     unfolded = compare_table(plans, is_unfolded=True).sorted(Sorting("name", falls=False))
     # A current plan without a strategy is the session with nothing cut.
-    assert len(unfolded.rows) == len(plans)
+    assert len(keys_of(unfolded)) == len(plans)
     assert unfolded.rows[-1].words.startswith("▾ 3 strategies")
 
 
@@ -241,8 +247,8 @@ def test_plans_that_are_equal_in_what_they_are_sorted_by_are_ordered_by_saving()
     plans = [contender("small", 2.0, 0), BASELINE, contender("bold", 5.0, 12), contender("sound", 4.0, 0)]
     table = compare_table(plans, "sound")
     for_needed = table.sorted(Sorting("needed", falls=False))
-    assert [row.key for row in for_needed.rows] == ["nothing cut", "sound", "small", "bold"]
-    assert [row.key for row in table.sorted(Sorting("needed")).rows] == ["nothing cut", "sound", "bold", "small"]
+    assert keys_of(for_needed) == ["nothing cut", "sound", "small", "bold"]
+    assert keys_of(table.sorted(Sorting("needed"))) == ["nothing cut", "sound", "bold", "small"]
 
 
 def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:
@@ -342,12 +348,44 @@ def test_plans_beyond_what_was_tried_are_below_all_others_in_any_order_with_the_
         "saves more net, but beyond what has been tried: cuts file reads after 2 calls; tried: 20 calls"
     )
     table = compare_table(plans, best.key, ["window"])
-    by_net = ["nothing cut", "sound", "window", BEYOND, "bolder", "bold"]
-    assert [row.key for row in table.sorted(Sorting("net")).rows] == by_net
-    by_saving = ["nothing cut", "sound", "window", BEYOND, "bold", "bolder"]
-    assert [row.key for row in table.sorted(Sorting("saved", falls=False)).rows] == by_saving
-    assert next(row for row in table.rows if row.key == BEYOND).words == BEYOND
-    assert all(row.key != BEYOND for row in compare_table([BASELINE, best]).rows)
+    assert keys_of(table.sorted(Sorting("net"))) == ["nothing cut", "sound", "window", "bolder", "bold"]
+    by_saving = ["nothing cut", "sound", "window", "bold", "bolder"]
+    assert keys_of(table.sorted(Sorting("saved", falls=False))) == by_saving
+    marks = {row.key: row.mark for row in table.rows}
+    assert (marks["window"], marks["bold"], marks["bolder"]) == ("✗", UNTESTED_MARK, UNTESTED_MARK)
+
+
+def test_a_group_shows_five_plans_until_it_is_opened() -> None:
+    plans = [BASELINE, *(contender(f"plan {number}", number + 1.0, 0) for number in range(7))]
+    table = compare_table(plans).sorted(Sorting("net"))
+    assert keys_of(table) == ["nothing cut", *(f"plan {number}" for number in (6, 5, 4, 3, 2))]
+    title = next(row for row in table.rows if row.key == PlanPurpose.LIMITS)
+    assert title.words == "▸ limits on old results · 7 plans · 5 shown, ⏎ shows all"
+    opened = compare_table(plans, opened=[PlanPurpose.LIMITS])
+    assert len(keys_of(opened)) == 1 + 7
+
+
+@pytest.mark.parametrize(
+    ("specs", "purpose"),
+    [
+        (["tiered-stale"], PlanPurpose.LIMITS),
+        (["keep-recent"], PlanPurpose.NEWEST),
+        (["cap-at-insertion"], PlanPurpose.ARRIVAL),
+        (["cap-at-insertion", "token-budget"], PlanPurpose.LIMITS),
+        (["dcp-dedupe", "dcp-purge-errors"], PlanPurpose.REPEATS),
+        (["pi-truncate", "pi-compaction"], PlanPurpose.SUMMARIES),
+    ],
+)
+def test_a_plan_is_in_the_group_of_its_most_far_reaching_strategy(specs: list[str], purpose: PlanPurpose) -> None:
+    assert PlanPurpose.of(Plan.from_specs(specs)) is purpose
+
+
+def test_what_the_agent_can_apply_comes_first_in_its_group() -> None:
+    answer = answer_for("claude-code", Plan.from_specs(["trim-at-insertion"]))
+    assert answer.is_whole
+    can = replace(contender("can", 1.0, 0), answer=answer)
+    table = compare_table([BASELINE, contender("more", 5.0, 0), can]).sorted(Sorting("net"))
+    assert keys_of(table) == ["nothing cut", "can", "more"]
 
 
 def test_a_plan_that_drops_text_is_not_measured_and_never_green_although_its_saving_is_large() -> None:
@@ -358,14 +396,14 @@ def test_a_plan_that_drops_text_is_not_measured_and_never_green_although_its_sav
     assert rows["sound"]["needed"].text == "0"
     assert (rows["sound"]["net"].style, rows["sound"]["saved"].style) == ("table--saved", "table--saved")
     found = dropping_text(contender("window", 6.0, 3))
-    assert compare_table([BASELINE, found]).rows[1].cells["needed"].text == "≥ 3"
+    assert compare_table([BASELINE, found]).rows[-1].cells["needed"].text == "≥ 3"
     assert dict(about(found, None))["risks"] == "re-fetches not measured; 3 later calls needed cut text"
 
 
 def test_a_saving_is_green_only_if_its_whole_net_range_is_positive() -> None:
     # $5.00 saved, 60 re-fetches at a dime: net -$1.00 at worst, $2.00 at best.
     unsure = contender("unsure", 5.0, 60)
-    cells = compare_table([BASELINE, unsure]).rows[1].cells
+    cells = compare_table([BASELINE, unsure]).rows[-1].cells
     assert (cells["net"].style, cells["saved"].style) == ("table--lost", "")
 
 

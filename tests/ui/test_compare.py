@@ -12,7 +12,6 @@ from inspector.cli import main
 from inspector.replay.analysis import best_plan as comparison
 from inspector.replay.analysis.best_plan import plans_to_compare
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.engine.replay import replay
 from inspector.report.numbers import MINUS
 from inspector.safe_text import cut_middle
@@ -20,7 +19,7 @@ from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.compare import screen as compare_screen
-from inspector.ui.compare.rows import NEVER_APPLIED
+from inspector.ui.compare.rows import NEVER_APPLIED, PlanPurpose
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
@@ -49,7 +48,7 @@ async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_
         expected = {found.plan.name: found for found in comparison.compare(inputs, plans_to_compare(run.session))}
 
         rows = compare.table.row_of
-        assert set(rows) == {BASELINE, NEVER_APPLIED, BEYOND, *expected}
+        assert set(rows) - set(PlanPurpose) == {BASELINE, NEVER_APPLIED, *expected}
         # The current plan has only one row, marked as current.
         assert [name for name in expected if rows[name].cells["kind"].order == "current"] == ["tiered-stale"]
         for name, found in expected.items():
@@ -71,40 +70,46 @@ async def test_the_screen_and_the_command_agree_to_the_token(running, session_fi
             assert found.figures.cache_breaks.value == printed[name]["figures"]["cache_breaks"]
 
 
-async def test_what_saves_most_net_comes_first_and_a_loss_shows_its_sign(running) -> None:
+async def test_in_a_group_what_saves_most_net_comes_first_and_a_loss_shows_its_sign(running) -> None:
     async with running(SAMPLE, size=(160, 60)) as run:
-        compare = await Compare.opened(run)
-        rows = [row for row in compare.table.rows[1:-1] if row.key != CURRENT]
-        above = [row for row in rows if row.mark != "✗" and row.key != BEYOND and not compare.is_beyond(row.key)]
-        net = [row.cells["net"].order for row in above]
-        assert net == sorted(net, reverse=True)
-        assert net[0] > 0 > net[-1]
-        assert above == rows[: len(above)]
-        compare.table.go_to(above[-1].key)
-        losing = next(line for line in run.lines() if f"{above[-1].key} " in line)
-        assert f"{MINUS}$" in losing
+        compare = await Compare.opened(run, "underscore")
+        rows = [row for row in compare.table.rows if row.group % 4 == 1 and compare.is_plan(row.key)]
+        assert len(rows) > 3
+        for group in {row.group for row in rows}:
+            net = [row.cells["net"].order for row in rows if row.group == group]
+            assert net == sorted(net, reverse=True)
+        losing = next(row for row in rows if row.cells["net"].order < 0)
+        compare.table.go_to(losing.key)
+        assert f"{MINUS}$" in next(line for line in run.lines() if "▶" in line)
 
 
-async def test_plans_beyond_what_was_tried_are_below_their_heading_with_the_nearest_tried_setting(running) -> None:
+async def test_plans_beyond_what_was_tried_are_last_in_their_group_with_the_nearest_tried_setting(running) -> None:
     async with running(SAMPLE, size=(160, 60)) as run:
-        compare = await Compare.opened(run)
-        keys = [row.key for row in compare.table.rows]
-        place = keys.index(BEYOND)
-        assert keys[-1] == NEVER_APPLIED
-        assert all(compare.is_beyond(key) for key in keys[place + 1 : -1])
-        assert not any(compare.is_beyond(key) for key in keys[1:place])
-        net = [row.cells["net"].order for row in compare.table.rows[place + 1 : -1]]
-        assert net == sorted(net, reverse=True)
-        # It saves more than the best, and is below it, because no agent cuts tool calls that young.
-        assert keys.index("vercel-prune") > place > keys.index("hermes-proactive-prune")
+        compare = await Compare.opened(run, "underscore")
+        plans = [row for row in compare.table.rows if compare.is_plan(row.key)]
+        untested = [row for row in plans if row.mark == "?"]
+        assert untested
+        assert all(compare.is_beyond(row.key) and row.group % 4 == 3 for row in untested)
+        assert not any(compare.is_beyond(row.key) for row in plans if row.group % 4 < 3)
         compare.table.go_to("vercel-prune")
         await run.until(lambda: compare.facts[0][0] == "excluded")
         assert compare.facts[0][1] == (
             "saves more net, but beyond what has been tried: cuts tool calls and reasoning after 0 calls; tried: "
             "5 calls, 10 turns, or the newest 40,000 tokens"
         )
-        compare.table.go_to(BEYOND)
-        await run.until_shown("so none of them is recommended")
+        await run.until_shown("? untested")
+
+
+async def test_enter_on_the_title_of_a_group_opens_and_folds_it(running) -> None:
+    async with running(SAMPLE, size=(160, 60)) as run:
+        compare = await Compare.opened(run)
+        few = len(compare.table.rows)
+        compare.table.go_to(PlanPurpose.LIMITS)
+        await run.tap("enter")
+        await run.until(lambda: len(compare.table.rows) > few)
+        assert run.on_top == "compare"
+        await run.tap("enter")
+        await run.until(lambda: len(compare.table.rows) == few)
 
 
 @few_plans
@@ -117,8 +122,11 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         assert compare.table.sorting.column == "needed"
         await run.tap("left", "left", "left", "left", "left", "s")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("cost", True)
-        costs = [row.cells["cost"].order for row in compare.table.rows[2:-1]]
-        assert costs == sorted(costs, reverse=True)
+        plans = [row for row in compare.table.rows if compare.is_plan(row.key) and row.group]
+        assert plans
+        for group in {row.group for row in plans}:
+            costs = [row.cells["cost"].order for row in plans if row.group == group]
+            assert costs == sorted(costs, reverse=True)
         assert compare.table.row_here == key
 
         await compare.table.click(4, 0)
@@ -214,7 +222,7 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         await run.tap("end", "enter")
         assert idle <= set(compare.table.row_of)
         assert compare.table.row_here == NEVER_APPLIED
-        assert all(name in dict(compare.facts)["plans"] for name in idle)
+        assert all(compare.title(name) in dict(compare.facts)["plans"] for name in idle)
 
 
 @few_plans
@@ -243,10 +251,13 @@ async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_
 async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of_it_has_a_line(running) -> None:
     async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
+        begun = compare.table.row_here
+        await run.tap("underscore")
         rows = compare.table.row_of
-        can = {key for key in rows if key not in (BASELINE, NEVER_APPLIED, BEYOND) and compare.answer(key).is_whole}
+        can = {key for key in rows if compare.is_plan(key) and compare.answer(key).is_whole}
         assert "trim-at-insertion" in can
-        assert {key for key, row in rows.items() if row.mark == "✓"} == can
+        tried = {key for key in can if not compare.is_beyond(key)}
+        assert {key for key, row in rows.items() if row.mark == "✓"} == tried
         assert all(compare.answer(key).is_whole for key, row in rows.items() if row.mark == "✓")
         # Every plan that the agent can apply loses here, or goes beyond what has been tried.
         net = {key: rows[key].cells["net"].order for key in can if "net" in rows[key].cells}
@@ -255,7 +266,6 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
         await run.until_shown("Claude Code can apply no plan that saves")
 
         # The key of the best plan goes on to the safer one and around.
-        begun = compare.table.row_here
         assert rows[begun].mark == "★"
         await run.tap("asterisk")
         seen = [compare.table.row_here]
@@ -268,7 +278,7 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
 
 async def test_what_the_agent_can_apply_of_a_plan_is_stated_with_what_that_part_saves(running) -> None:
     async with running(SAMPLE, size=(120, 36)) as run:
-        compare = await Compare.opened(run)
+        compare = await Compare.opened(run, "underscore")
         compare.table.go_to("aggressive")
         await run.pause()
         said = dict(compare.facts)["use it"]
@@ -428,8 +438,9 @@ async def test_at_the_smallest_usual_size_the_best_plan_is_above_the_others_from
         place = next(at for at, line in enumerate(lines) if " plan " in line and "saved" in line)
         assert BASELINE in lines[place + 1]
         assert "▶★" in lines[place + 2]
-        best, second = (compare.found(row.key) for row in compare.table.rows[1:3])
-        needed = compare.table.text(compare.table.rows[2].key, "needed")
+        one, two = [row.key for row in compare.table.rows if compare.is_plan(row.key)][:2]
+        best, second = compare.found(one), compare.found(two)
+        needed = compare.table.text(two, "needed")
         assert best.savings.usd.value >= second.savings.usd.value or second.drops_text or needed != "0"
         assert "↓ " in run.text()
         assert " more" in run.text()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import BEYOND, net_share
+from inspector.replay.analysis.recoveries import net_share
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
@@ -44,9 +44,7 @@ NOT_RECOMMENDED_MARK: Final = "✗"
 APPLIES_MARK: Final = "✓"
 NEVER_APPLIED: Final = "never applied"
 """Row key of all plans that changed nothing."""
-BEYOND_EXPLAINED: Final = (
-    "Plans below cut more than public experiments or shipped defaults have tried, so none of them is recommended."
-)
+UNTESTED_MARK: Final = "?"
 FOLDED, UNFOLDED = "▸", "▾"
 KEY_OF_FOLD: Final = "_"
 WAITING: Final = "…"
@@ -180,10 +178,61 @@ class CompareRow:
         return not stays_hidden and self.found is not None and self.found.first_firing is None
 
 
+def plain_name(plan: Plan) -> str:
+    """Return the name of a plan in words: a built-in one without its hyphens, a strategy as it is."""
+    return plan.name if plan.name in STRATEGIES else plan.name.replace("-", " ")
+
+
 def current_name(plan: Plan) -> str:
     """Return the name of the current plan, or of its strategies."""
     names = plan.name or " + ".join(strategy.name for strategy in plan.strategies)
     return f"{CURRENT}: {names}" if names else CURRENT
+
+
+class PlanPurpose(StrEnum):
+    """Groups of plans by what they do, in the order of the rows. The names are the keys of the groups' title rows."""
+
+    LIMITS = "limits on old results"
+    NEWEST = "keep the newest"
+    ARRIVAL = "trim on arrival"
+    REPEATS = "drop repeats"
+    SUMMARIES = "summaries"
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanPurpose:
+        """Return the group of a plan: the most far-reaching purpose of its strategies."""
+        found = {
+            next((each for each, names in _NAMES_OF_PURPOSE.items() if strategy.name in names.split()), cls.LIMITS)
+            for strategy in plan.strategies
+        }
+        order = (cls.SUMMARIES, cls.NEWEST, cls.LIMITS, cls.REPEATS, cls.ARRIVAL)
+        return next((each for each in order if each in found), cls.LIMITS)
+
+
+_NAMES_OF_PURPOSE: Final = {
+    PlanPurpose.NEWEST: (
+        "clear-old keep-recent anthropic-clear-tool-uses anthropic-clear-thinking langchain-clear-tool-uses "
+        "last-observations mask-observations mask-browser-output recent-events amortized-forgetting vercel-prune "
+        "maf-tool-results maf-tool-calls maf-window maf-truncation maf-context-window adk-filter strands-window "
+        "roo-truncate cline-truncate"
+    ),
+    PlanPurpose.ARRIVAL: (
+        "trim-at-insertion cap-at-insertion store-large deepagents-evict opencode-truncate codex-truncate "
+        "gemini-truncate pi-truncate strands-offload cozempic-trim"
+    ),
+    PlanPurpose.REPEATS: (
+        "dedupe-reads smart-diff-compression dcp-dedupe dcp-purge-errors closed-windows headroom-stale-reads "
+        "cozempic-stale-reads remove-regex"
+    ),
+    PlanPurpose.SUMMARIES: (
+        "summarize anthropic-compact langchain-summarization openhands-condenser gemini-compress pi-compaction "
+        "cline-compaction"
+    ),
+}
+"""Strategies of the groups; others limit old results."""
+
+MOST_OF_GROUP: Final = 5
+"""Rows of a group until it is opened."""
 
 
 def compare_table(
@@ -193,11 +242,14 @@ def compare_table(
     safest: str = "",
     applicable: str = "",
     *,
+    opened: Collection[PlanPurpose] = (),
     is_unfolded: bool = False,
 ) -> Table:
     """Build the table of all results so far. Plans with equal sort values are ordered by their saving.
 
-    Plans that can be recommended come first, then those of `passed_over`, then those beyond what has been tried.
+    The session with nothing cut, the current plan and the recommended plans come first, then the groups of
+    `PlanPurpose`: in each the plans that the agent can apply, the others, those of `passed_over`, and those beyond what
+    has been tried.
 
     Of the applicable parts of plans only the best gets a row, if it is the best applicable plan.
 
@@ -207,51 +259,66 @@ def compare_table(
         passed_over: Keys of plans marked as not recommended.
         safest: Key of the safest plan.
         applicable: Key of the best plan that the session's agent can apply.
-        is_unfolded: Give plans that changed nothing their own rows.
+        opened: Groups with all their rows.
+        is_unfolded: Give plans that changed nothing their own rows, and all groups all their rows.
     """
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     idle = [each for each in contenders if each.is_idle]
-    shown = [
-        each
-        for each in contenders
-        if (is_unfolded or not each.is_idle) and (not each.is_part or each.key == applicable)
-    ]
-    shown = _each_once(shown)
+    shown = _each_once(
+        [each for each in contenders if not each.is_idle and (not each.is_part or each.key == applicable)]
+    )
     shown.sort(key=lambda each: (each.is_baseline, each.key == best, each.saved_share), reverse=True)
-    marks = dict.fromkeys(passed_over, NOT_RECOMMENDED_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
+    marks = dict.fromkeys(passed_over, NOT_RECOMMENDED_MARK)
+    marks |= {each.key: UNTESTED_MARK for each in shown if each.is_beyond and not each.is_current}
+    marks |= {safest: SAFEST_MARK} | {best: BEST_MARK}
     if not any(each.is_current for each in shown):
         marks |= {each.key: CURRENT_MARK for each in shown if each.is_baseline}
-    rows = [
-        replace(_row(each, baseline, marks.get(each.key, "")), group=_group(each, passed_over).value) for each in shown
-    ]
-    if any(row.group == RowGroup.BEYOND for row in rows):
-        rows.append(FigureRow(BEYOND, {}, style="table--faint", is_first=True, words=BEYOND, group=RowGroup.BEYOND))
+    is_first = {best, safest, applicable}
+    first = [each for each in shown if each.is_baseline or each.is_current or each.key in is_first]
+    rows = [_row(each, baseline, marks.get(each.key, "")) for each in first]
+    others = [each for each in shown if each not in first]
+    for place, purpose in enumerate(PlanPurpose):
+        members = [each for each in others if PlanPurpose.of(each.plan) is purpose]
+        members.sort(key=lambda each: (_tier(each, passed_over), -(each.net_share or 0.0)))
+        is_open = is_unfolded or purpose in opened
+        group = TIERS * (place + 1)
+        if members:
+            words = _title_words(purpose, len(members), is_open=is_open)
+            rows.append(FigureRow(purpose, {}, style="table--name", is_first=True, words=words, group=group))
+        rows += [
+            replace(_row(each, baseline, marks.get(each.key, "")), group=group + _tier(each, passed_over))
+            for each in (members if is_open else members[:MOST_OF_GROUP])
+        ]
     if idle:
         words = _fold_words(idle, is_unfolded=is_unfolded)
-        rows.append(FigureRow(NEVER_APPLIED, {}, style="table--faint", words=words, group=RowGroup.NEVER_APPLIED))
+        rows += [replace(_row(each, baseline, ""), group=IDLE) for each in idle if is_unfolded]
+        rows.append(FigureRow(NEVER_APPLIED, {}, style="table--faint", words=words, group=IDLE + 1))
     is_unpriced = baseline is not None and baseline.figures.cost_usd.value is None
     columns = tuple(each for each in COLUMNS if not (is_unpriced and each.name in _OF_PRICES))
     return Table(columns, tuple(rows))
 
 
-class RowGroup(IntEnum):
-    """Groups of rows, from top to bottom."""
+TIERS: Final = 4
+"""Number of subgroups of a group, in this order: plans the agent can apply, others, not recommended, untested."""
 
-    CAN_BE_BEST = 0
-    PASSED_OVER = 1
-    BEYOND = 2
-    IDLE = 3
-    NEVER_APPLIED = 4
+IDLE: Final = 1_000
+"""Group of the plans that changed nothing; the row for all of them is in the next one."""
 
 
-def _group(each: CompareRow, passed_over: Collection[str]) -> RowGroup:
-    if each.is_baseline or each.is_current:
-        return RowGroup.CAN_BE_BEST
-    if each.is_idle:
-        return RowGroup.IDLE
+def _tier(each: CompareRow, passed_over: Collection[str]) -> int:
     if each.is_beyond:
-        return RowGroup.BEYOND
-    return RowGroup.PASSED_OVER if each.key in passed_over else RowGroup.CAN_BE_BEST
+        return 3
+    if each.key in passed_over:
+        return 2
+    return 0 if each.can_be_applied else 1
+
+
+def _title_words(purpose: PlanPurpose, count: int, *, is_open: bool) -> str:
+    plans = ON_SCREEN.plural(count, "plan")
+    if count <= MOST_OF_GROUP:
+        return f"  {purpose} · {plans}"
+    fold = "⏎ folds them" if is_open else f"{MOST_OF_GROUP} shown, ⏎ shows all"
+    return f"{UNFOLDED if is_open else FOLDED} {purpose} · {plans} · {fold}"
 
 
 def _each_once(shown: list[CompareRow]) -> list[CompareRow]:

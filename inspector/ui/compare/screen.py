@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.replay.analysis.best_plan import compared, place_in_order, plans_to_compare
-from inspector.replay.analysis.recoveries import BEYOND, recoveries
+from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.report.export import answer_for, describe_applied_plan
@@ -45,15 +45,17 @@ from inspector.ui.compare.best import (
 )
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
-    BEYOND_EXPLAINED,
     NEVER_APPLIED,
     NOTHING_CUT,
+    UNTESTED_MARK,
     CompareRow,
     PlanKind,
+    PlanPurpose,
     about,
     about_never_applied,
     compare_table,
     current_name,
+    plain_name,
 )
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FactList, FigureTable
@@ -80,6 +82,10 @@ if TYPE_CHECKING:
     from inspector.ui.explain.dialog import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
+ABOUT_GROUPS = (
+    "Plans by what they do to a prompt. In each group the plans that this session's agent can apply come first, then "
+    "the others by net saving. ✗ and ? are not recommended: ? cuts more than public experiments or shipped defaults."
+)
 STILL_REPLAYING = "still replaying plans: wait for the best (★), or choose one with ↓"
 MOST_LINES = 3
 """Lines above the rows: the agent's own plan, the best one, the safest one."""
@@ -92,23 +98,24 @@ class PlansTable(FigureTable):
 
     TITLE_IN_HELP = "Plans"
 
-    HELP = """One row per plan, replayed over every call of this session: single strategies, and built-in plans, which
-    are complete plans of known agents. "saved" compares with the session with nothing cut and includes the cost of
-    cache rewrites; a minus sign means that the plan costs more. "of total" is the saved share of the cost, or of the
-    prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut; "?" is not
-    measured: it cuts no tool result, or user or assistant text too. "net" is the saving at worst: minus the cost of
-    expected re-fetches, by rates measured on recorded cuts, at their upper end. Rows are sorted by it, plans that can
-    be recommended first; plans with untested settings are below "beyond what has been tried", with the nearest tried
-    setting in their details. Green figures save over their whole net range. F shows the Pareto front: the plans where
-    no other saves more and is needed less often, from the most careful to the boldest, each with a bar of its saving
-    net and before re-fetches. ★ is the tried plan with the largest net saving. ◆ is a safer one: the fewest expected
-    re-fetches, among plans that save at least half as much if there are any. Both keep every user and assistant
-    message; ✗ marks plans that do not. ✓ marks plans that the agent of this session can apply through its settings or
-    the hook, or the applicable part of a plan if that part saves most. "changed" counts calls with a prompt that
-    differs from the previous one before its end and is written to the cache again. "applied" is the first call a plan
-    changes. "risks" counts the kinds of risks. "breaks even" is the first call from which a plan costs less in total.
-    Plans that were never applied share one row, which unfolds. Tokens left of cut texts are accurate to a few tokens;
-    `inspector compare` counts them exactly."""
+    HELP = """One row per plan, replayed over every call of this session: single strategies, and built-in plans,
+    which are complete plans of known agents. "saved" compares with the session with nothing cut and includes the
+    cost of cache rewrites; a minus sign means that the plan costs more. "of total" is the saved share of the cost,
+    or of the prompt tokens if the model has no price. "needed" counts later calls that used text the plan had cut;
+    "?" is not measured: it cuts no tool result, or user or assistant text too. "net" is the saving at worst: minus
+    the cost of expected re-fetches, by rates measured on recorded cuts, at their upper end. Plans are grouped by
+    what they do: five rows of a group are shown until ⏎ opens it. In each, plans that the agent can apply come
+    first, then the others by net saving, then those that are not recommended (✗) or untested (?). Green figures
+    save over their whole net range. F shows the Pareto front: the plans where no other saves more and is needed
+    less often, from the most careful to the boldest, each with a bar of its saving net and before re-fetches. ★ is
+    the tried plan with the largest net saving. ◆ is a safer one: the fewest expected re-fetches, among plans that
+    save at least half as much if there are any. Both keep every user and assistant message; ✗ marks plans that do
+    not. ✓ marks plans that the agent of this session can apply through its settings or the hook, or the applicable
+    part of a plan if that part saves most. "changed" counts calls with a prompt that differs from the previous one
+    before its end and is written to the cache again. "applied" is the first call a plan changes. "risks" counts the
+    kinds of risks. "breaks even" is the first call from which a plan costs less in total. Plans that were never
+    applied share one row, which unfolds. Tokens left of cut texts are accurate to a few tokens; `inspector compare`
+    counts them exactly."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
@@ -175,6 +182,7 @@ class CompareScreen(AnalysisScreen):
         self._inputs: ReplayInputs | None = None
         self._started = 0.0
         self._is_unfolded = False
+        self._opened: frozenset[PlanPurpose] = frozenset()
         self.shows_front = False
         """True if only the plans of the front are shown."""
         self._best: CompareRow | None = None
@@ -238,7 +246,7 @@ class CompareScreen(AnalysisScreen):
         found = [
             CompareRow(CURRENT, current_name(outcome.plan), outcome.plan, PlanKind.CURRENT),
             *self._saved(),
-            *(CompareRow(plan.name, plan.name, plan, PlanKind.of(plan)) for plan in plans_to_compare(session)),
+            *(CompareRow(plan.name, plain_name(plan), plan, PlanKind.of(plan)) for plan in plans_to_compare(session)),
         ]
         found = [replace(each, answer=answer_for(session.format, each.plan)) for each in found]
         nothing_cut = CompareRow(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED)
@@ -328,6 +336,7 @@ class CompareScreen(AnalysisScreen):
                 [each.key for each in passed_over],
                 "" if safest is None else safest.key,
                 "" if applicable is None else applicable.key,
+                opened=self._opened,
                 is_unfolded=self._is_unfolded,
             )
         waiting = len(self._waiting)
@@ -347,9 +356,11 @@ class CompareScreen(AnalysisScreen):
             away = f" · {folded} never applied (hidden)" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
-        about_marks = filter(
-            None, [not_recommended_legend(passed_over), self._about_applicable(), legend_of(self.plans.table)]
+        untested = (
+            f"{UNTESTED_MARK} untested" if any(row.mark == UNTESTED_MARK for row in self.plans.table.rows) else ""
         )
+        legends = [not_recommended_legend(passed_over), untested, self._about_applicable(), legend_of(self.plans.table)]
+        about_marks = filter(None, legends)
         # The front's table has no such column.
         terms = (NEEDED_PHRASES[-1], *((APPLIED,) if self.plans.shows("fires") else ()))
         pane.set_subtitle("  ".join(about_marks), *terms)
@@ -371,9 +382,9 @@ class CompareScreen(AnalysisScreen):
         if self.plans.cursor_key == NEVER_APPLIED:
             pane.border_title = Content(NEVER_APPLIED)
             facts.facts = tuple(about_never_applied(list(self._contenders.values())))
-        elif self.plans.cursor_key == BEYOND:
-            pane.border_title = Content(BEYOND)
-            facts.facts = (("about", BEYOND_EXPLAINED),)
+        elif isinstance(self.plans.cursor_key, PlanPurpose):
+            pane.border_title = Content(self.plans.cursor_key)
+            facts.facts = (("about", ABOUT_GROUPS),)
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return
@@ -429,7 +440,7 @@ class CompareScreen(AnalysisScreen):
             self.show_notice("no plan saves anything so far" if self._waiting else "no plan saves anything here")
 
     def action_fold(self) -> None:
-        """Toggle between separate rows and one row for the plans that never applied."""
+        """Toggle between all rows, and a few of each group with one for the plans that never applied."""
         if self.shows_front:
             self.action_front()
         self._is_unfolded = not self._is_unfolded
@@ -442,6 +453,10 @@ class CompareScreen(AnalysisScreen):
     def action_take(self) -> None:
         if self.plans.cursor_key == NEVER_APPLIED:
             self.action_fold()
+            return
+        if isinstance(self.plans.cursor_key, PlanPurpose):
+            self._opened ^= {self.plans.cursor_key}
+            self._fill()
             return
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
