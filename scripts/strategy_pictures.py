@@ -21,7 +21,7 @@ from inspector.tokens.token_table import CountCache, count_session
 
 if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
-    from inspector.strategies.core.parametrized import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_sessions"
 NAMES = ("coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json", "mail-and-jobs.jsonl", "local-agent.json")

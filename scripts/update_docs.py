@@ -39,7 +39,7 @@ from inspector.ui.themes import THEME_WORDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from inspector.strategies.core.parametrized import Parameter
+    from inspector.strategies.core.parameters import Parameter
     from inspector.ui.help.key_listing import HelpRow
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,7 +24,7 @@ import numpy as np
 
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import CutText
-from inspector.strategies.core.parametrized import integer
+from inspector.strategies.core.strategy import integer
 from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arrival_order import arrivals

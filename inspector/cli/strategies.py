@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Print strategies, plans, or the tool classes of a session."""
     from inspector.report.listings import strategies_text, strategy_data, strategy_text
-    from inspector.strategies.core.parametrized import ParameterError
+    from inspector.strategies.core.parameters import ParameterError
     from inspector.strategies.presets import PRESETS
     from inspector.strategies.registry import PLUG_INS, STRATEGIES, strategy_type, suggestion
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.hook.records import open_regular
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import CutText, CutTokens, make_cut
-from inspector.strategies.core.parametrized import CHARACTERS, TOKENS
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS
 from inspector.strategies.history.tools import tool_kind_mask
 from inspector.strategies.library.at_insertion import (
     StoreLarge,

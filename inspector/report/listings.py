@@ -32,7 +32,7 @@ from inspector.session.files import exists, relative_path
 from inspector.session.model import BlockKind, first_name
 from inspector.session.registry import PLUG_INS as FORMAT_PLUG_INS
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
-from inspector.strategies.core.parametrized import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.presets import PRESETS
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header
     from inspector.session.format import Detection, Format
     from inspector.session.model import Diagnostic, Session
-    from inspector.strategies.core.parametrized import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.registry import StrategyType
 
 

@@ -29,14 +29,14 @@ import tomli_w
 
 from inspector.errors import InspectorError
 from inspector.strategies import registry
-from inspector.strategies.core.parametrized import DEFAULT_WINDOW, ParameterError, ParameterKind
-from inspector.strategies.core.strategy import TriggeredStrategy
+from inspector.strategies.core.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.strategy import DEFAULT_WINDOW, TriggeredStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from inspector.session.model import Session
-    from inspector.strategies.core.parametrized import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.core.strategy import Strategy
 
 

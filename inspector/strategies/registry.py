@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from inspector.plug_ins import STRATEGIES as GROUP
 from inspector.plug_ins import PlugIns, UnusablePlugInError, failure_of
-from inspector.strategies.core.parametrized import CHARACTERS, TOKENS, ParameterError
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
 from inspector.strategies.core.strategy import FittedStrategy
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from inspector.plug_ins import PlugIn
     from inspector.session.model import Session
-    from inspector.strategies.core.parametrized import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, Strategy
 
     StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]
@@ -125,8 +125,7 @@ def _from_package(plug_in: PlugIn, loaded: object) -> StrategyType:
     from dataclasses import replace
 
     from inspector.safe_text import one_line
-    from inspector.strategies.core.parametrized import Parametrized
-    from inspector.strategies.core.strategy import AdaptingStrategy, ScheduledStrategy, SequentialStrategy
+    from inspector.strategies.core.strategy import AdaptingStrategy, Parametrized, ScheduledStrategy, SequentialStrategy
 
     if not (isinstance(loaded, type) and issubclass(loaded, Parametrized)):
         raise UnusablePlugInError(f"{plug_in.target} is not a subclass of Parametrized or Batching")

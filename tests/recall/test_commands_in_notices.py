@@ -21,7 +21,7 @@ from inspector.session.files import Locator
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.core.operations import recall_command
-from inspector.strategies.core.parametrized import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 from inspector.strategies.history.history import History
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import strategy

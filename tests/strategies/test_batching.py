@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.engine.replay import replay
 from inspector.strategies.core.batching import BatchedRun, Batching, batched_schedule
-from inspector.strategies.core.parametrized import Parameter
+from inspector.strategies.core.parameters import Parameter
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.history.history import History
 from inspector.strategies.library.old_results import TieredStale

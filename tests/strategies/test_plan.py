@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from inspector.strategies.core.parametrized import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry, PlanError
 from inspector.strategies.registry import STRATEGIES, strategy, value_of, with_value

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.strategies.core.parametrized import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 from inspector.strategies.registry import strategy
 from tests.strategies.plain_lists import anthropic_list, openai_list
 from tests.strategies.recorded import plan_of, replayed

@@ -6,8 +6,7 @@ from importlib import import_module
 import pytest
 
 from inspector.strategies import library
-from inspector.strategies.core.parametrized import Parametrized
-from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy
+from inspector.strategies.core.strategy import Parametrized, ScheduledStrategy, SequentialStrategy
 from inspector.strategies.registry import STRATEGIES
 from tests.program import environment
 

@@ -3,7 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.strategies.core.parametrized import Parameter, ParameterKind
+from inspector.strategies.core.parameters import Parameter, ParameterKind
 from inspector.strategies.core.scale import LARGE_STEP, ValueScale
 
 scales = st.builds(

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.sweep import LimitSizes, sizes_for
 from inspector.report.numbers import MINUS
-from inspector.strategies.core.parametrized import Parameter, ParameterKind
+from inspector.strategies.core.parameters import Parameter, ParameterKind
 from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
@@ -308,6 +308,7 @@ async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, sessi
         assert "change to A" in run.text()
         await run.tap("a")
         await run.settled()
+        run.open_plan()
         await run.until_shown(f"switch to B: +${more:.2f}")
         assert run.plan_letter == "A"
 

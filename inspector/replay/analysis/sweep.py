@@ -31,7 +31,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parametrized import ParameterError, ParameterKind
+from inspector.strategies.core.parameters import ParameterError, ParameterKind
 from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import unit_of, value_of, with_value
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
     from inspector.replay.figure import Figure
-    from inspector.strategies.core.parametrized import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan

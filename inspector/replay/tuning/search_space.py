@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.sweep import TunableLimit, coarse_first, tunable_limits
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.parametrized import TOKENS, ParameterError, ParameterKind, ToolList
+from inspector.strategies.core.parameters import TOKENS, ParameterError, ParameterKind, ToolList
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import value_of, with_value, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from inspector.strategies.core.parametrized import Parameter, ParameterValue
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import Strategy
 
 RATIOS: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)

@@ -17,7 +17,7 @@ from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, MOST_PER_100
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
 from inspector.strategies.core.operations import Action
-from inspector.strategies.core.parametrized import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.strategies.core.operations import removes_in_group
-from inspector.strategies.core.parametrized import Parametrized, integer
-from inspector.strategies.core.strategy import Choice, Decision, Schedule
+from inspector.strategies.core.strategy import Choice, Decision, Parametrized, Schedule, integer
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 

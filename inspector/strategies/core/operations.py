@@ -19,7 +19,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from inspector.session.model import BlockKind, TextUnavailableError
-from inspector.strategies.core.parametrized import TOKENS, ParameterError
+from inspector.strategies.core.parameters import TOKENS, ParameterError
 from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.strategies.core.parametrized import Parameter
+    from inspector.strategies.core.parameters import Parameter
 
 LARGE_STEP = 10
 """Fine steps per coarse step on a logarithmic scale."""

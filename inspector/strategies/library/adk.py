@@ -18,8 +18,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import integer
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Decision, integer
 from inspector.strategies.history.conversation_items import ItemKind, counted_items
 
 if TYPE_CHECKING:

@@ -16,9 +16,12 @@ import numpy as np
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
     Parametrized,
-    ToolList,
     choice,
     integer,
     string,
@@ -26,7 +29,6 @@ from inspector.strategies.core.parametrized import (
     switch,
     tools,
 )
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import ConversationItem

@@ -28,11 +28,13 @@ import numpy as np
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.operations import CutText, CutTokens, RecordedBlock, Rendition, check_template, make_cut
-from inspector.strategies.core.parametrized import (
-    CHARACTERS,
-    Parameter,
+from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
+from inspector.strategies.core.stored_previews import OPENING_TAG, persisted_output
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
     Parametrized,
-    ToolList,
     choice,
     integer,
     limit_unit,
@@ -42,8 +44,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.stored_previews import OPENING_TAG, persisted_output
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.history.arrival_order import result_runs
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.tools import tool_kind, tool_kind_mask

@@ -51,7 +51,9 @@ from inspector.strategies.core.operations import (
     ReplaceWithMessage,
     sent_text,
 )
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.strategy import (
+    Choice,
+    Decision,
     Parametrized,
     choice,
     integer,
@@ -62,7 +64,6 @@ from inspector.strategies.core.parametrized import (
     switch,
     window_of,
 )
-from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.conversation_items import MessageList, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT

@@ -21,8 +21,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import Measure
 from inspector.strategies.core.operations import Action, RecordedBlock, Rendition, sent_text
-from inspector.strategies.core.parametrized import Parametrized, integer, tools
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Decision, Parametrized, integer, tools
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.conversation_items import record_groups
 from inspector.strategies.history.history import NEVER

@@ -26,9 +26,13 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARACTERS, Measure
 from inspector.strategies.core.operations import RecordedBlock, RemoveBlock, Rendition, ReplaceWithMessage, sent_text
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.stored_previews import head_and_tail
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
     Parametrized,
-    ToolList,
     choice,
     integer,
     model_window,
@@ -39,8 +43,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.stored_previews import head_and_tail
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import ConversationMessage, MessageList
 from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT

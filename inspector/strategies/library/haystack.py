@@ -10,8 +10,18 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching
 from inspector.strategies.core.measures import ItemMeasure, Measure
 from inspector.strategies.core.operations import ReplaceText
-from inspector.strategies.core.parametrized import ToolList, integer, model_window, number, string, tools, window_of
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
+    integer,
+    model_window,
+    number,
+    string,
+    tools,
+    window_of,
+)
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import Rendition, sent_text
-from inspector.strategies.core.parametrized import integer, switch, tools
 from inspector.strategies.core.stored_previews import bytes_of
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Decision, integer, switch, tools
 from inspector.strategies.history.reads import file_uses, lines_of
 
 if TYPE_CHECKING:

@@ -33,8 +33,16 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, number, window_of
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import (
+    Choice,
+    Decision,
+    Parametrized,
+    choice,
+    integer,
+    model_window,
+    number,
+    window_of,
+)
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT_TEXT, SYSTEM_TEXT, THINKING, TOOL_CALL, USER_TEXT
 from inspector.strategies.history.memo import Memo

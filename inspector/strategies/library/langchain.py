@@ -24,9 +24,13 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
 from inspector.strategies.core.operations import Action, ClearInput, Rendition, ReplaceText, sent_text
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.stored_previews import numbered_ends
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
     Parametrized,
-    ToolList,
     integer,
     model_window,
     number,
@@ -36,8 +40,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.stored_previews import numbered_ends
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.history import ASSISTANT, SYSTEM_TEXT, TOOL_CALL
 from inspector.strategies.history.tools import tool_kind_mask

@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.measures import Measure
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.strategy import (
+    Choice,
+    Decision,
     Parametrized,
     choice,
     integer,
@@ -35,7 +37,6 @@ from inspector.strategies.core.parametrized import (
     switch,
     window_of,
 )
-from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT_TEXT, MEDIA, SYSTEM_TEXT, THINKING, TOOL_CALL, TOOL_RESULT
 from inspector.strategies.history.memo import Memo, cache_for

@@ -23,8 +23,17 @@ import numpy as np
 from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.batching import Batching, ScheduleBuilder
 from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, make_cut
-from inspector.strategies.core.parametrized import CHARACTERS, TOKENS, Parametrized, choice, integer, limit_unit, string
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
+    Parametrized,
+    choice,
+    integer,
+    limit_unit,
+    string,
+)
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import result_runs
 from inspector.strategies.history.history import NEVER

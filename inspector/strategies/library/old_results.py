@@ -51,8 +51,19 @@ from inspector.strategies.core.operations import (
     ReplaceText,
     make_cut,
 )
-from inspector.strategies.core.parametrized import TOKENS, choice, integer, limit_unit, string, switch, tools
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision, Schedule
+from inspector.strategies.core.parameters import TOKENS
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
+    Schedule,
+    choice,
+    integer,
+    limit_unit,
+    string,
+    switch,
+    tools,
+)
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import (
     FreshnessChanges,

@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING
 from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, Measure
 from inspector.strategies.core.operations import Action, RecordedBlock, Rendition, ReplaceText, sent_text
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.parameters import ToolList
+from inspector.strategies.core.strategy import (
+    Choice,
+    Decision,
     Parametrized,
-    ToolList,
     choice,
     integer,
     model_window,
@@ -38,7 +40,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
 

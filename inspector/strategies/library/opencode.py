@@ -21,9 +21,18 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import Action, BlockSource, Rendition, ReplaceText, sent_text
-from inspector.strategies.core.parametrized import Parametrized, ToolList, choice, integer, string, tools
+from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.stored_previews import lines_within
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
+    Parametrized,
+    choice,
+    integer,
+    string,
+    tools,
+)
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER

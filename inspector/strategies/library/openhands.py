@@ -15,7 +15,10 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, ReplaceText, ReplaceWithMessage
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.strategy import (
+    AgentSettings,
+    Choice,
+    Decision,
     Parametrized,
     integer,
     model_window,
@@ -25,7 +28,6 @@ from inspector.strategies.core.parametrized import (
     tools,
     window_of,
 )
-from inspector.strategies.core.strategy import AgentSettings, Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events

@@ -13,8 +13,11 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
 from inspector.strategies.core.operations import Action, Rendition, sent_text
-from inspector.strategies.core.parametrized import (
+from inspector.strategies.core.stored_previews import bytes_of, whole_lines
+from inspector.strategies.core.strategy import (
     DEFAULT_WINDOW,
+    Choice,
+    Decision,
     Parametrized,
     choice,
     integer,
@@ -23,8 +26,6 @@ from inspector.strategies.core.parametrized import (
     summary_length,
     switch,
 )
-from inspector.strategies.core.stored_previews import bytes_of, whole_lines
-from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.conversation_items import Event, split_messages
 from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT

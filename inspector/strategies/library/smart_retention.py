@@ -44,8 +44,8 @@ from inspector.strategies.core.operations import (
     recall_call_command,
     recall_name,
 )
-from inspector.strategies.core.parametrized import CHARACTERS, choice, integer, limit_unit, string, tools
-from inspector.strategies.core.strategy import AgentSettings, Decision
+from inspector.strategies.core.parameters import CHARACTERS
+from inspector.strategies.core.strategy import AgentSettings, Decision, choice, integer, limit_unit, string, tools
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import Memo, cached_per_history

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, sent_text
-from inspector.strategies.core.parametrized import Parametrized, choice, integer, model_window, switch, window_of
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import (
+    Choice,
+    Decision,
+    Parametrized,
+    choice,
+    integer,
+    model_window,
+    switch,
+    window_of,
+)
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, NEVER, TOOL_CALL, TOOL_RESULT
 

@@ -11,8 +11,8 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, sent_text
-from inspector.strategies.core.parametrized import ParameterError, ToolList, integer, string, switch, tools
-from inspector.strategies.core.strategy import AgentSettings, Decision
+from inspector.strategies.core.parameters import ParameterError, ToolList
+from inspector.strategies.core.strategy import AgentSettings, Decision, integer, string, switch, tools
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.session.reading_process import ReadingProcess
-    from inspector.strategies.core.parametrized import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable

@@ -319,7 +319,7 @@ class PlanPane(SessionPane):
 
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
         """Open the editor for a text or a list of tools."""
-        from inspector.strategies.core.parametrized import ParameterKind
+        from inspector.strategies.core.parameters import ParameterKind
 
         if event.text_control.parameter.kind is ParameterKind.TOOLS:
             self.run_dialog(self._edit_tools(event.text_control), "edit a list of tools")
@@ -345,7 +345,7 @@ class PlanPane(SessionPane):
             self.controller.edit_plan(plan.with_strategy(control.entry, with_tools(entry.strategy, parameter, chosen)))
 
     async def _edit_text(self, control: TextControl) -> None:
-        from inspector.strategies.core.parametrized import ParameterError
+        from inspector.strategies.core.parameters import ParameterError
         from inspector.ui.dialogs.dialog import ValueDialog
 
         parameter = control.parameter

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.files import expand_user
-from inspector.strategies.core.parametrized import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import PLUG_INS, STRATEGIES, value_of, with_values
@@ -15,7 +15,7 @@ from inspector.ui.dialogs.choice import DialogChoice
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
-    from inspector.strategies.core.parametrized import Parameter
+    from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
     from inspector.strategies.presets import SavedPlan

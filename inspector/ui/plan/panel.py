@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.strategy import ParameterKind
+from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL, STRATEGY
 from inspector.ui.part_names import NUMBERED
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from inspector.replay.engine.replay import GroupEffect
-    from inspector.strategies.core.strategy import Parameter, ParameterValue, Strategy
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import Plan, PlanEntry
     from inspector.ui.plan.limits import PlanSizes
 

@@ -10,7 +10,7 @@ from inspector.safe_text import clip_cells, one_line
 if TYPE_CHECKING:
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.session.model import Session
-    from inspector.strategies.core.parametrized import ParameterValue
+    from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
 
 

@@ -14,7 +14,7 @@ from inspector.replay.analysis.sweep import tunable_limits
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words, refetch_range
-from inspector.strategies.core.parametrized import TOKENS, ToolList
+from inspector.strategies.core.parameters import TOKENS, ToolList
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import parameter_of, value_of, with_values
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.sweep import Grid, LimitSizes, Point, Sweep
     from inspector.replay.engine.ledger import Figures
-    from inspector.strategies.core.parametrized import Parameter
+    from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
     from inspector.ui.plan.choices import ToolChoice

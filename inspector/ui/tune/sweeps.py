@@ -23,7 +23,7 @@ from inspector.replay.analysis.sweep import (
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP
-from inspector.strategies.core.parametrized import ParameterError
+from inspector.strategies.core.parameters import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
