@@ -1,4 +1,4 @@
-"""Load and follow a session: read appended data, survive any change to its file, wait for one that may appear."""
+"""Follow a session: read appended data, survive any change to its file, wait for one that may appear."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, is_link
-from inspector.session.open import open_reader
+from inspector.session.open import Loading, load_in_parts, open_reader
 from inspector.session.reader import FileChange
 from inspector.session.registry import detect
 from inspector.session.watching import watch_folders
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from inspector.session.model import Session
-    from inspector.session.reader import Reader
     from inspector.session.reading_process import ReadingProcess
 
 
@@ -67,47 +65,6 @@ def _holds_sessions(folder: Path) -> bool:
     from inspector.session.discovery import sessions_in
 
     return any(True for _ in sessions_in(folder))
-
-
-FIRST_PART_BYTES = 1 << 20
-"""Bytes read before the first rows are shown; every further part is twice as long."""
-
-
-@dataclass(frozen=True)
-class Loading:
-    """A partly loaded session.
-
-    Attributes:
-        done: Bytes read.
-        total: Bytes in total.
-        session: The partial session, now and then; otherwise None.
-        is_complete: True if everything has been read and `session` is complete.
-    """
-
-    done: int
-    total: int
-    session: Session | None = None
-    is_complete: bool = False
-
-
-def load_in_parts(reader: Reader, seconds_between: float = 0.0) -> Iterator[Loading]:
-    """Read a session in slices; yield a partial session after the first part and whenever its size has doubled.
-
-    Args:
-        reader: A reader that has read nothing yet.
-        seconds_between: Minimum interval between parts after the first.
-
-    Raises:
-        SessionError: It cannot be read.
-    """
-    due, next_part = FIRST_PART_BYTES, 0.0
-    progress = (0, 0)
-    for progress in reader.load():
-        is_due = due <= progress.done < progress.total and monotonic() >= next_part
-        if is_due:
-            due, next_part = progress.done * 2, monotonic() + seconds_between
-        yield Loading(progress.done, progress.total, reader.snapshot() if is_due else None)
-    yield Loading(progress[0], progress[1], reader.snapshot(), is_complete=True)
 
 
 AWAITED_SECONDS = 0.25

@@ -1,4 +1,4 @@
-"""Open sessions, including compressed ones.
+"""Open and load sessions, including compressed ones.
 
 Codex compresses rollouts that have not been used for a long time. The content is decompressed into a deleted temporary
 file and read from there; nothing is written next to the session. Most compressed files do not grow: an agent
@@ -9,9 +9,10 @@ decompressed again up to the last whole frame.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.session.discovery import describe_folder
@@ -185,3 +186,44 @@ def open_session(
         if progress is not None:
             progress(done, total)
     return reader.snapshot()
+
+
+FIRST_PART_BYTES = 1 << 20
+"""Bytes read before the first rows are shown; every further part is twice as long."""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """A partly loaded session.
+
+    Attributes:
+        done: Bytes read.
+        total: Bytes in total.
+        session: The partial session, now and then; otherwise None.
+        is_complete: True if everything has been read and `session` is complete.
+    """
+
+    done: int
+    total: int
+    session: Session | None = None
+    is_complete: bool = False
+
+
+def load_in_parts(reader: Reader, seconds_between: float = 0.0) -> Iterator[Loading]:
+    """Read a session in slices; yield a partial session after the first part and whenever its size has doubled.
+
+    Args:
+        reader: A reader that has read nothing yet.
+        seconds_between: Minimum interval between parts after the first.
+
+    Raises:
+        SessionError: It cannot be read.
+    """
+    due, next_part = FIRST_PART_BYTES, 0.0
+    progress = (0, 0)
+    for progress in reader.load():
+        is_due = due <= progress.done < progress.total and monotonic() >= next_part
+        if is_due:
+            due, next_part = progress.done * 2, monotonic() + seconds_between
+        yield Loading(progress.done, progress.total, reader.snapshot() if is_due else None)
+    yield Loading(progress[0], progress[1], reader.snapshot(), is_complete=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, msgpack
 
 from inspector.session.errors import SessionError
-from inspector.session.follow import Loading, load_in_parts
 from inspector.session.jsonl_reader import JsonlReader, ReadPlace
 from inspector.session.model import (
     Call,
@@ -27,7 +26,7 @@ from inspector.session.model import (
     SessionLink,
     SideCall,
 )
-from inspector.session.open import open_reader
+from inspector.session.open import Loading, load_in_parts, open_reader
 from inspector.session.snapshot_list import ListSnapshot
 
 if TYPE_CHECKING:

@@ -124,10 +124,10 @@ class OpenCodeFormat(Format):
             agent = next((title for name, title in KIN.items() if locator.file.name.startswith(name)), self.title)
             return SqliteReader(path, self.name, OpenCodeRows(locator.session, agent))
         if sample.is_directory or not is_export(sample.only_value):
-            from inspector.session.formats.opencode.database import StorageReader
+            from inspector.session.formats.opencode.files import StorageReader
 
             return StorageReader(path, self.name)
-        from inspector.session.formats.opencode.database import ExportInterpreter
+        from inspector.session.formats.opencode.files import ExportInterpreter
         from inspector.session.json_reader import JsonReader
 
         return JsonReader(path, self.name, ExportInterpreter)
@@ -139,7 +139,7 @@ class OpenCodeFormat(Format):
             from inspector.session.sqlite import read_database
 
             return read_database(path, partial(sessions_of_database, path))
-        from inspector.session.formats.opencode.database import inside_session_file, sessions_of_storage
+        from inspector.session.formats.opencode.files import inside_session_file, sessions_of_storage
 
         return sessions_of_storage(path) if sample.is_directory else inside_session_file(path, sample.only_value)
 
