@@ -40,7 +40,6 @@ from inspector.report.cache_document import (
 )
 from inspector.report.catalogue import (
     BandFacts,
-    CompactionFacts,
     CostParts,
     ExplanationFacts,
     FigureSet,
@@ -81,7 +80,6 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow, ResendCost
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
-    from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
@@ -148,7 +146,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         },
         outcome=None if outcome is None else to_report(OutcomeFacts, outcome),
         carried=[] if tallies is None else [rounded_result(row) for row in tallies.by_kind()],
-        compactions=[_compaction_facts(forecast) for forecast in forecasts],
+        compactions=[rounded_result(forecast) for _, forecast in forecasts],
         tools=[] if tallies is None else [rounded_result(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
         next_calls=_next_calls(planned, baseline, options, recovery_cost),
@@ -379,19 +377,6 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
         is_complete=found.is_complete,
         applicable=applicable,
         beyond=found.beyond,
-    )
-
-
-def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
-    reached = Figure(None if forecast.reached_at is None else forecast.reached_at + 1, HowKnown.PROJECTED)
-    return to_report(
-        CompactionFacts,
-        forecast,
-        call=forecast.call + 1,
-        noted_by_agent=forecast.is_agent_count,
-        asked_for=forecast.asked_for,
-        reached_call=reached,
-        until_call=None if forecast.until is None else forecast.until + 1,
     )
 
 

@@ -8,6 +8,9 @@ computed under the same name in `inspector.replay`, appears in all of them.
 The types belong to the contract of `inspector.report.document`.
 """
 
+# The schema needs the types at run time.
+# ruff: noqa: TC001
+
 from __future__ import annotations
 
 import sys
@@ -15,8 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.alternatives import BreakpointPrice  # noqa: TC001  needed at run time for the schema
-from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts  # noqa: TC001  needed at run time for the schema
+from inspector.replay.analysis.alternatives import BreakpointPrice
+from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
+from inspector.replay.analysis.compaction_forecast import CompactionForecast
 from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
@@ -425,7 +429,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     carried: Annotated[list[BreakdownRow], about("Content of the prompts under the plan, largest first.")] = field(
         default_factory=list
     )
-    compactions: Annotated[list[CompactionFacts], about("Recorded compactions, and the plan's effect on them.")] = (
+    compactions: Annotated[list[CompactionForecast], about("Recorded compactions, and the plan's effect on them.")] = (
         field(default_factory=list)
     )
     tools: Annotated[list[ToolCuts], about("Cuts in every tool's results, largest saving first.")] = field(
@@ -601,75 +605,6 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
             "The part of it above the price of cache reads.",
             part_of="plan_breaks",
         ),
-    ]
-    known: Known
-
-
-class CompactionFacts(Struct, frozen=True, kw_only=True):
-    """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
-
-    call: Annotated[Count, about("The first call after it, counted from 1.")]
-    trigger_tokens: Annotated[
-        int | None,
-        figure(
-            "triggered at",
-            Unit.TOKENS,
-            (
-                "Size that triggered the compaction: the agent's own count if recorded, otherwise the last prompt "
-                "before it. An agent may count more than its provider reported for that prompt."
-            ),
-        ),
-    ]
-    noted_by_agent: Annotated[bool, about("True if that size is the agent's own count and not the previous prompt.")]
-    asked_for: Annotated[bool, about("True if the user requested it: it would have happened at any size.")]
-    prompt_tokens: Annotated[
-        int | None,
-        figure(
-            "with the plan",
-            Unit.TOKENS,
-            "Prompt of that call under the plan without the compaction.",
-            short="with plan",
-        ),
-    ]
-    reached_call: Annotated[
-        int | None,
-        figure(
-            "reached at call",
-            Unit.CALL,
-            "Call, counted from 1, at which the prompt would reach that size under the plan; null if never.",
-            short="reached",
-        ),
-    ]
-    until_call: Annotated[
-        int | None,
-        about(
-            "Call before which a rewind or a requested compaction ends the forecast; null for the end of the session."
-        ),
-    ]
-    avoided: Annotated[
-        Count, figure("avoided", Unit.COUNT, "Recorded compactions before that call, including this one.")
-    ]
-    saved_tokens: Annotated[
-        int | None,
-        figure(
-            "saved tokens",
-            Unit.TOKENS,
-            "Prompt tokens saved until then; negative because prompts are longer.",
-            saves=True,
-        ),
-    ]
-    calls_usd: Annotated[
-        float | None,
-        figure(
-            "saved on prompts",
-            Unit.DOLLARS,
-            "Dollars saved on prompts until then; negative if they cost more.",
-            saves=True,
-        ),
-    ]
-    requests_usd: Annotated[float | None, figure("saved on requests", Unit.DOLLARS, "Dollars of the summary requests.")]
-    saved_usd: Annotated[
-        float | None, figure("saves", Unit.DOLLARS, "Sum of both; negative if it costs more.", saves=True)
     ]
     known: Known
 

@@ -69,9 +69,10 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch
     from inspector.replay.analysis.breakdown import ResentBlock
+    from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissFacts, NextCallCostFacts
-    from inspector.report.catalogue import BandFacts, CompactionFacts, ExplanationFacts, InputFacts, PlanFacts
+    from inspector.report.catalogue import BandFacts, ExplanationFacts, InputFacts, PlanFacts
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.folder import FolderLifetimeFacts
     from inspector.report.tables import TotalsRow
@@ -614,7 +615,7 @@ def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     return [(f"compaction at call {each.call:,}", _compaction(each)) for each in plan.compactions]
 
 
-def _compaction(each: CompactionFacts) -> str:
+def _compaction(each: CompactionForecast) -> str:
     size = f"{IN_TEXT.whole(each.trigger_tokens)} tokens"
     size += " by the agent's own count" if each.noted_by_agent else ""
     if each.asked_for:
@@ -631,7 +632,7 @@ def _compaction(each: CompactionFacts) -> str:
     return f"at {size}: the prompt would have been {IN_TEXT.whole(each.prompt_tokens)} and {when}{saved} (projected)"
 
 
-def _saved_or_costs(each: CompactionFacts) -> str:
+def _saved_or_costs(each: CompactionForecast) -> str:
     if each.saved_usd is None:
         return ""
     longer = "the longer prompts cost" if each.saved_usd < 0 else "saving"

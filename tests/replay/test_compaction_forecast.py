@@ -111,7 +111,7 @@ def test_a_forecast_equals_sending_the_session_without_the_compaction(session, m
     def dollars(served) -> float:
         return (served.uncached * rates.input + served.read * rates.cache_read) / 1e6
 
-    found = {forecast.compaction: forecast for forecast in compaction_forecasts(planned)}
+    found = dict(compaction_forecasts(planned))
     assert {at for at in found if not found[at].asked_for} == {
         at for at in automatic(session) if without_compaction(session, at) is not None
     }
@@ -122,21 +122,21 @@ def test_a_forecast_equals_sending_the_session_without_the_compaction(session, m
             continue
         without = without_compaction(session, index)
         alone = Resent(without.session, strategies)
-        last = honoured.history.session.calls[forecast.call - 1]
-        size = session.compactions[index].tokens_before or len(Resent(session, []).tokens(forecast.call - 1))
-        assert forecast.trigger_tokens.value == size
-        assert last.context != session.calls[forecast.call].context
+        last = honoured.history.session.calls[forecast.call - 2]
+        size = session.compactions[index].tokens_before or len(Resent(session, []).tokens(forecast.call - 2))
+        assert forecast.trigger_tokens == size
+        assert last.context != session.calls[forecast.call - 1].context
         reached = next((call for call in without.calls if len(alone.tokens(call)) >= size), None)
-        assert forecast.reached_at == reached
-        assert forecast.prompt_tokens.value == len(alone.tokens(forecast.call))
+        assert forecast.reached_call == (None if reached is None else reached + 1)
+        assert forecast.prompt_tokens == len(alone.tokens(forecast.call - 1))
         spared = [call for call in without.calls if reached is None or call < reached]
         saved = sum(len(honoured.tokens(call)) - len(alone.tokens(call)) for call in spared)
-        assert forecast.saved_tokens.value == saved
+        assert forecast.saved_tokens == saved
         with_it, without_it = served_anew(honoured, model), served_anew(alone, model)
         expected = sum(dollars(with_it[call]) - dollars(without_it[call]) for call in spared)
-        assert forecast.calls_usd.value == pytest.approx(expected, abs=1e-9)
+        assert forecast.calls_usd == pytest.approx(expected, abs=1e-9)
         assert forecast.is_avoided == bool(spared)
-        assert bool(forecast.requests_usd.value) == bool(spared)
+        assert bool(forecast.requests_usd) == bool(spared)
 
 
 AUTOMATIC = ["0cf3db51", "8ecab05f"]
@@ -150,16 +150,16 @@ def test_without_a_plan_prompts_reach_the_recorded_trigger_where_the_agent_compa
     *_, table = count_session(session, load_counter())
     planned = replay(ReplayInputs.of(History.of(session), table, pricing=PRICING), Plan())
 
-    forecasts = [forecast for forecast in compaction_forecasts(planned) if not forecast.asked_for]
+    forecasts = {index: each for index, each in compaction_forecasts(planned) if not each.asked_for}
 
     assert len(forecasts) == sum(compaction.trigger == "auto" for compaction in session.compactions)
-    for forecast in forecasts:
-        reported = session.compactions[forecast.compaction].tokens_before
-        assert forecast.trigger_tokens.value == reported
-        assert forecast.trigger_tokens.known is HowKnown.EXACT
-        assert forecast.prompt_tokens.value == pytest.approx(reported, rel=0.02)
-        assert forecast.prompt_tokens.known is HowKnown.PROJECTED
-        assert forecast.reached_at == forecast.call
+    for index, forecast in forecasts.items():
+        reported = session.compactions[index].tokens_before
+        assert forecast.trigger_tokens == reported
+        assert forecast.known["trigger_tokens"] == HowKnown.EXACT
+        assert forecast.prompt_tokens == pytest.approx(reported, rel=0.02)
+        assert forecast.known["prompt_tokens"] == HowKnown.PROJECTED
+        assert forecast.reached_call == forecast.call
 
 
 def test_a_compaction_at_the_beginning_of_a_file_is_left_alone():

@@ -148,8 +148,8 @@ def test_a_session_that_is_never_used_again_pays_for_a_summary() -> None:
 
 def test_a_plan_with_small_prompts_avoids_an_idle_compaction() -> None:
     idle = ran(*GROWN, (120, 40_000), (121, 41_000), compaction=(3, 56.5))
-    (forecast,) = compaction_forecasts(idle)
-    assert forecast.trigger_tokens.value == 200_000
+    ((_, forecast),) = compaction_forecasts(idle)
+    assert forecast.trigger_tokens == 200_000
     assert not forecast.is_avoided
 
 

@@ -16,8 +16,8 @@ rewind or a compaction requested by the user.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from msgspec import structs
@@ -28,6 +28,7 @@ from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.replay import replay as replay_plan
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.rates import RateColumn
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import ContextCause
 from inspector.strategies.history.history import History
 
@@ -177,59 +178,82 @@ def _moved(call: Call, renumbered: dict[int, int], joined: int, ends: dict[int, 
     )
 
 
-_UNKNOWN = Figure(None, HowKnown.PROJECTED)
+class CompactionForecast(FigureResult, frozen=True, kw_only=True):
+    """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
 
-
-@dataclass(frozen=True, slots=True)
-class CompactionForecast:
-    """Forecast of one recorded compaction under a plan.
-
-    Attributes:
-        compaction: Index into the session's compactions.
-        call: The first call after it.
-        trigger_tokens: Trigger size: reported by the agent, or the last prompt before it.
-        is_agent_count: True if the agent reported that size.
-        asked_for: True if the user requested it, so that it is independent of the size. The other fields are then None.
-        prompt_tokens: Size of that call's prompt under the plan without the compaction.
-        reached_at: The first call from `call` on with a prompt of the trigger size under the plan; `call` itself if the
-            plan changes nothing about it, None if there is none before `until`.
-        until: The first call after the next compaction requested by the user, or after a rewind; None if the forecast
-            covers the rest of the session.
-        avoided: Number of recorded compactions before that, including this one.
-        calls_usd: Dollars saved on the prompts of the calls before that; negative if the longer prompts cost more. None
-            without a price.
-        requests_usd: Dollars of the unrecorded summary requests: the prompt read from the cache, the summary written.
-            None without a price.
-        saved_tokens: Prompt tokens saved over these calls; negative if the longer prompts have more.
-    """
-
-    compaction: int
-    call: int
-    trigger_tokens: Figure
-    is_agent_count: bool
-    asked_for: bool
-    prompt_tokens: Figure = _UNKNOWN
-    reached_at: int | None = None
-    until: int | None = None
-    avoided: int = 0
-    calls_usd: Figure = _UNKNOWN
-    requests_usd: Figure = _UNKNOWN
-    saved_tokens: Figure = _UNKNOWN
+    call: Annotated[Count, about("The first call after it, counted from 1.")]
+    trigger_tokens: Annotated[
+        int | None,
+        figure(
+            "triggered at",
+            Unit.TOKENS,
+            (
+                "Size that triggered the compaction: the agent's own count if recorded, otherwise the last prompt "
+                "before it. An agent may count more than its provider reported for that prompt."
+            ),
+        ),
+    ]
+    noted_by_agent: Annotated[bool, about("True if that size is the agent's own count and not the previous prompt.")]
+    asked_for: Annotated[bool, about("True if the user requested it: it would have happened at any size.")]
+    prompt_tokens: Annotated[
+        int | None,
+        figure(
+            "with the plan",
+            Unit.TOKENS,
+            "Prompt of that call under the plan without the compaction.",
+            short="with plan",
+        ),
+    ]
+    reached_call: Annotated[
+        int | None,
+        figure(
+            "reached at call",
+            Unit.CALL,
+            "Call, counted from 1, at which the prompt would reach that size under the plan; null if never.",
+            short="reached",
+        ),
+    ]
+    until_call: Annotated[
+        int | None,
+        about(
+            "Call before which a rewind or a requested compaction ends the forecast; null for the end of the session."
+        ),
+    ]
+    avoided: Annotated[
+        Count, figure("avoided", Unit.COUNT, "Recorded compactions before that call, including this one.")
+    ]
+    saved_tokens: Annotated[
+        int | None,
+        figure(
+            "saved tokens",
+            Unit.TOKENS,
+            "Prompt tokens saved until then; negative because prompts are longer.",
+            saves=True,
+        ),
+    ]
+    calls_usd: Annotated[
+        float | None,
+        figure(
+            "saved on prompts",
+            Unit.DOLLARS,
+            "Dollars saved on prompts until then; negative if they cost more.",
+            saves=True,
+        ),
+    ]
+    requests_usd: Annotated[float | None, figure("saved on requests", Unit.DOLLARS, "Dollars of the summary requests.")]
+    saved_usd: Annotated[
+        float | None, figure("saves", Unit.DOLLARS, "Sum of both; negative if it costs more.", saves=True)
+    ]
+    known: Known
 
     @property
     def is_avoided(self) -> bool:
         """True if the plan would have prevented it at this point."""
-        return not self.asked_for and self.reached_at != self.call
-
-    @property
-    def saved_usd(self) -> Figure:
-        """Total dollars saved; negative if it costs more."""
-        calls, requests = self.calls_usd.value, self.requests_usd.value
-        return Figure(None if calls is None or requests is None else calls + requests, HowKnown.PROJECTED)
+        return not self.asked_for and self.reached_call != self.call
 
 
-def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterator[CompactionForecast]:
-    """Yield the forecast of every recorded compaction under a replay's plan.
+def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterator[tuple[int, CompactionForecast]]:
+    """Yield the index and the forecast of every recorded compaction under a replay's plan.
 
     Each one is independent: earlier compactions are taken as recorded.
 
@@ -246,12 +270,23 @@ def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterato
         if trigger.value is None:
             continue
         if compaction.trigger == MANUAL and not asked_for:
-            is_agent_count = bool(compaction.tokens_before)
-            yield CompactionForecast(index, call, trigger, is_agent_count=is_agent_count, asked_for=True)
+            names = ("prompt_tokens", "reached_call", "saved_tokens", "calls_usd", "requests_usd", "saved_usd")
+            yield (
+                index,
+                CompactionForecast.of(
+                    call=call + 1,
+                    trigger_tokens=trigger,
+                    noted_by_agent=bool(compaction.tokens_before),
+                    asked_for=True,
+                    until_call=None,
+                    avoided=0,
+                    **dict.fromkeys(names),
+                ),
+            )
             continue
         without = without_compaction(session, index)
         if without is not None:
-            yield _forecast(planned, without, index, call, trigger)
+            yield index, _forecast(planned, without, index, call, trigger)
 
 
 def _trigger(planned: Replay, index: int, call: int) -> Figure:
@@ -291,19 +326,20 @@ def _forecast(
     avoided = max(without.ends_with[:end], default=0)
     tokens = int((planned.ledger.prompt_tokens - hypothetical.prompt_tokens)[spared].sum())
     dollars = (planned.inputs.rates.cost(planned.ledger) - inputs.rates.cost(hypothetical))[spared].sum()
-    return CompactionForecast(
-        compaction=index,
-        call=call,
+    requests = _request_cost(planned, index, avoided)
+    return CompactionForecast.of(
+        call=call + 1,
         trigger_tokens=trigger,
-        is_agent_count=bool(planned.history.session.compactions[index].tokens_before),
+        noted_by_agent=bool(planned.history.session.compactions[index].tokens_before),
         asked_for=False,
         prompt_tokens=_projected(int(prompts[0])),
-        reached_at=int(calls[end]) if len(reached) else None,
-        until=without.until,
+        reached_call=Figure(int(calls[end]) + 1 if len(reached) else None, HowKnown.PROJECTED),
+        until_call=None if without.until is None else without.until + 1,
         avoided=avoided,
-        calls_usd=_projected(float(dollars)),
-        requests_usd=_projected(_request_cost(planned, index, avoided)),
         saved_tokens=_projected(tokens),
+        calls_usd=_projected(float(dollars)),
+        requests_usd=_projected(requests),
+        saved_usd=_projected(float(dollars) + requests),
     )
 
 

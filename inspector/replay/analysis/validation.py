@@ -175,10 +175,10 @@ def _left(baseline: Replay) -> Iterator[RecordedCut]:
 
 def _full(baseline: Replay) -> Iterator[RecordedCut]:
     compactions = baseline.history.session.compactions
-    for forecast in compaction_forecasts(baseline, asked_for=True):
-        reported = compactions[forecast.compaction].tokens_before
-        if reported and forecast.prompt_tokens.value is not None:
-            yield RecordedCut(forecast.call, "context before", 0, 0, reported, int(forecast.prompt_tokens.value))
+    for index, forecast in compaction_forecasts(baseline, asked_for=True):
+        reported = compactions[index].tokens_before
+        if reported and forecast.prompt_tokens is not None:
+            yield RecordedCut(forecast.call - 1, "context before", 0, 0, reported, forecast.prompt_tokens)
 
 
 class ClearRule(NamedTuple):

@@ -245,7 +245,7 @@ class CostSheet:
         side_requests: Side requests by purpose; empty if there are none.
         recorded_costs: Costs recorded by the agent that differ from the computed ones.
         results: The tool results that cost most to resend, by block.
-        compactions: Forecasts of recorded compactions.
+        compactions: Forecasts of recorded compactions by index.
         compacted: Totals of recorded compactions, independent of the plan; None if there are none.
         runs: Savings over many runs; None without a price.
         next_calls: Projection of the next calls; None without a price, or if no call grew from another.
@@ -265,7 +265,7 @@ class CostSheet:
     side_requests: tuple[SideSpending, ...]
     recorded_costs: tuple[RecordedCost, ...]
     results: Mapping[int, ResentBlock]
-    compactions: tuple[CompactionForecast, ...]
+    compactions: Mapping[int, CompactionForecast]
     compacted: CompactionTotals | None
     runs: RunProjection | None
     next_calls: NextCallsProjection | None
@@ -302,7 +302,7 @@ def cost_sheet(
     kinds = breakdown.by_kind()
     tiers = tuple((group, by_tier.get((group.entry, group.group))) for group in planned.groups if group.results)
     results = breakdown.heaviest(HEAVIEST)
-    compactions = tuple(compaction_forecasts(planned))
+    compactions = dict(compaction_forecasts(planned))
     found = None if uses is None else recoveries(baseline, planned, uses)
     recovery_cost, worst = (None, 0.0) if found is None else (found.cost_at, found.cost_at_worst)
     spread = CacheSpread.between(baseline, planned)
@@ -330,7 +330,7 @@ def cost_sheet(
             if row is not None
         },
         **{("result", at): resent_explanation(at, row, planned, differences) for at, row in results.items()},
-        **{("compaction", each.compaction): compaction_explanation(each) for each in compactions},
+        **{("compaction", index): compaction_explanation(each) for index, each in compactions.items()},
     }
     if planned is baseline and runs is not None:
         explained.update(recorded_cost_explanations(runs))

@@ -649,10 +649,8 @@ def _next_prompt(planned: Replay) -> Explanation:
 
 def compaction_explanation(forecast: CompactionForecast) -> Explanation:
     """Explain whether a recorded compaction would have happened under the plan, and the savings."""
-    saved = forecast.saved_usd
-    reached = None if forecast.reached_at is None else forecast.reached_at + 1
     return Explanation(
-        saved.value,
+        forecast.saved_usd,
         "$",
         HowKnown.PROJECTED,
         "requested by the user, so it would have happened under any plan"
@@ -663,16 +661,16 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
         ),
         (
             Input(
-                "reported by the agent" if forecast.is_agent_count else "triggered at",
-                forecast.trigger_tokens.value,
+                "reported by the agent" if forecast.noted_by_agent else "triggered at",
+                forecast.trigger_tokens,
                 "tokens",
             ),
-            Input("prompt under the plan", forecast.prompt_tokens.value, "tokens"),
-            Input("reached at call", "never here" if reached is None else reached),
+            Input("prompt under the plan", forecast.prompt_tokens, "tokens"),
+            Input("reached at call", "never here" if forecast.reached_call is None else forecast.reached_call),
             Input("recorded compactions avoided", forecast.avoided),
-            Input("prompt tokens saved until then", forecast.saved_tokens.value, "tokens"),
-            Input("saved on prompts until then", forecast.calls_usd.value, "$"),
-            Input("saved on summary requests", forecast.requests_usd.value, "$"),
+            Input("prompt tokens saved until then", forecast.saved_tokens, "tokens"),
+            Input("saved on prompts until then", forecast.calls_usd, "$"),
+            Input("saved on summary requests", forecast.requests_usd, "$"),
         ),
         "a replay of the longer conversation, assuming that later calls are unchanged",
     )

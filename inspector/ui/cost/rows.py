@@ -97,9 +97,9 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
         cleared = (own,) if own is not None and own.is_partial else boundary.cleared
         call = min(int(rows.history.enters[boundary.block]), rows.history.call_count)
         found += [(call, _cleared((boundary.block, place), call, each)) for place, each in enumerate(cleared)]
-    for forecast in sheet.compactions:
-        boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
-        found.append((forecast.call, _compaction(forecast, boundary_of)))
+    for index, forecast in sheet.compactions.items():
+        key = ("compaction", index)
+        found.append((forecast.call - 1, _compaction(key, forecast, boundary_at(key, sheet, rows))))
     made = [row for _, row in sorted(found, key=itemgetter(0))]
     parts = () if sheet.compacted is None else compactions_in_short(sheet.compacted, ON_SCREEN)
     return [*made, FigureRow(TOGETHER, {}, words=" · ".join(parts), style="table--name")] if parts else made
@@ -115,22 +115,21 @@ def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:
     return FigureRow(("cleared", *key), cells, style="table--faint")
 
 
-def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRow:
+def _compaction(key: Hashable, each: CompactionForecast, boundary: Boundary | None) -> FigureRow:
     effect = None if boundary is None else boundary.effect
     sizes = {} if effect is None else {"removed": len(effect.removed), "kept": len(effect.kept)}
-    reached = "as recorded" if each.reached_at == each.call else ""
+    reached = "as recorded" if each.reached_call == each.call else ""
     if each.asked_for:
         reached = "requested"
-    elif each.reached_at is None:
-        reached = "never" if each.until is None else f"not before {each.until + 1}"
+    elif each.reached_call is None:
+        reached = "never" if each.until_call is None else f"not before {each.until_call}"
     elif not reached:
-        reached = ON_SCREEN.whole(each.reached_at + 1)
-    saved = each.saved_usd
-    style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
+        reached = ON_SCREEN.whole(each.reached_call)
+    style = "table--lost" if (each.saved_usd or 0) < 0 else "table--saved"
     return FigureRow(
-        ("compaction", each.compaction),
+        key,
         {
-            "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
+            "name": Cell(f"at call {each.call:,}", style="table--name", order=float(each.call - 1)),
             **{
                 name: Cell(ON_SCREEN.plural(count, "block"), ON_SCREEN.whole(count), order=float(count))
                 for name, count in sizes.items()
@@ -138,22 +137,23 @@ def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRo
             "trigger": _trigger(each),
             "prompt": Cell("·")
             if each.asked_for
-            else figure_cell(each.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
+            else figure_cell(each.figure("prompt_tokens"), ON_SCREEN.whole, ON_SCREEN.short),
             "reached": _projected_count(reached) if reached.replace(",", "").isdigit() else Cell(reached),
             "avoided": Cell("·") if each.asked_for else _projected_count(str(each.avoided)),
             "saved": Cell("·")
             if each.asked_for or not each.is_avoided
-            else figure_cell(saved, ON_SCREEN.dollars, style=style),
+            else figure_cell(each.figure("saved_usd"), ON_SCREEN.dollars, style=style),
         },
     )
 
 
 def _trigger(each: CompactionForecast) -> Cell:
     """Build the trigger cell. A size recorded by the agent is its own count, not the size of the prompt before it."""
-    if not each.is_agent_count:
-        return figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short)
+    size = each.figure("trigger_tokens")
+    if not each.noted_by_agent:
+        return figure_cell(size, ON_SCREEN.whole, ON_SCREEN.short)
     return figure_cell(
-        each.trigger_tokens,
+        size,
         lambda tokens: f"logged {ON_SCREEN.whole(tokens)}",
         lambda tokens: f"logged {ON_SCREEN.short(tokens)}",
     )
