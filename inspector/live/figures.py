@@ -8,7 +8,7 @@ estimated from the number of characters.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.live.away import PauseAdvice, PausePrices, pause_advice, pauses_of
@@ -161,8 +161,9 @@ class LiveFigures:
         self.newest.add(
             Spent(each.time, *self._billed(each.model, each.time, each.terms, each.usage)) for each in sides
         )
-        self._main = _main_steps(session)
-        self._count_misses()
+        self._main = _main_steps(session, RECENT_CALLS)
+        # The first time, all calls are looked at.
+        self._count_misses(self._main if self._missed_until else _main_steps(session, len(calls)))
         self._measure()
 
     def _spent(self, call: Call) -> Spent:
@@ -177,9 +178,10 @@ class LiveFigures:
         usd = None if rates is None else rates.call_cost(usage) * self._pricing.factor
         return usage.prompt + usage.output, usd
 
-    def _count_misses(self) -> None:
+    def _count_misses(self, steps: Sequence[_Step]) -> None:
         """Count the calls that read clearly less from the cache than the previous prompt."""
-        for before, step in zip(self._main, self._main[1:], strict=False):
+        self._missed_until = max(self._missed_until, 1)
+        for before, step in pairwise(steps):
             now, then = step.call.usage, before.call.usage
             if step.call.response < self._missed_until or now is None or then is None or not step.growth:
                 continue
@@ -370,7 +372,7 @@ class LiveFigures:
         return min((time for time in times if time > now), default=float("inf"))
 
 
-def _main_steps(session: Session) -> list[_Step]:
+def _main_steps(session: Session, most: int) -> list[_Step]:
     """Return the newest calls of the main conversation, oldest first.
 
     Growth counts from the last call with a reported prompt in the same context; it is 0 for the first one.
@@ -380,7 +382,7 @@ def _main_steps(session: Session) -> list[_Step]:
     found: list[_Step] = []
     before: Call | None = None
     reported: _Step | None = None
-    for call in reversed(list(islice(newest, RECENT_CALLS))):
+    for call in reversed(list(islice(newest, most))):
         prompt = 0 if call.usage is None else call.usage.prompt
         growth = characters = 0
         gap = 0.0 if before is None or before.time is None or call.time is None else call.time - before.time

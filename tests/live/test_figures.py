@@ -121,6 +121,8 @@ def test_a_call_that_reads_less_than_the_previous_prompt_is_a_miss(claude: Claud
         )
     )
 
+    for _ in range(200):
+        claude.call()
     assert row_of(claude.path).misses == 1
 
 
