@@ -107,14 +107,14 @@ def test_rows_add_up_to_the_prompts_and_their_dollars(session, data):
     assert rows[-1].kind == AROUND_TEXTS
     assert [row.kind for row in rows[:-1] if row.kind in UNRECORDED] in ([], [SYSTEM_AND_TOOLS])
     slack = len(rows)
-    assert abs(total("sent") - planned.figures.prompt_tokens.value) <= slack
-    assert abs(total("cut") - (baseline.ledger.prompt_tokens - planned.ledger.prompt_tokens).sum()) <= slack
+    assert abs(total("sent_tokens") - planned.figures.prompt_tokens.value) <= slack
+    assert abs(total("cut_tokens") - (baseline.ledger.prompt_tokens - planned.ledger.prompt_tokens).sum()) <= slack
     assert total("share") == pytest.approx(1)
     output = sum(inputs.output * inputs.rates.of_prompts(planned.ledger.prompt_tokens)[:, 4])
     spent = planned.figures.cost_usd.value - planned.ledger.strategy_cost.sum() - output
-    assert total("cost") == pytest.approx(spent, rel=1e-6, abs=1e-9)
+    assert total("usd") == pytest.approx(spent, rel=1e-6, abs=1e-9)
     saved = baseline.figures.cost_usd.value - planned.figures.cost_usd.value + planned.ledger.strategy_cost.sum()
-    assert total("saved") == pytest.approx(saved, rel=1e-6, abs=1e-9)
+    assert total("saved_usd") == pytest.approx(saved, rel=1e-6, abs=1e-9)
 
 
 @given(agent_sessions(), st.sampled_from(EAGER))
