@@ -368,7 +368,7 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
             page.line()
         page.line(f"{strategy.name}: {strategy.title}", HEADING)
         page.line(strategy.summary, indent=2)
-        page.line(f"Source: {strategy.source}{_package_strategy_listings(strategy)}", LABEL, indent=2)
+        page.line(f"Source: {strategy.source}{_package_words(strategy)}", LABEL, indent=2)
     page.line()
     page.line("built-in plans", HEADING)
     page.line(", ".join(PRESETS), indent=2)
@@ -377,7 +377,7 @@ def strategies_text(strategies: Iterable[StrategyType], width: int = WIDTH, *, c
     return page.text()
 
 
-def _package_strategy_listings(strategy: StrategyType) -> str:
+def _package_words(strategy: StrategyType) -> str:
     package = package_of(strategy)
     return f". Package: {package}" if package else ""
 
@@ -395,7 +395,7 @@ def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = F
     page.line(strategy.summary, indent=2)
     if note := note_of(strategy):
         page.line(note, indent=2)
-    page.line(f"Source: {strategy.source}{_package_strategy_listings(strategy)}", LABEL, indent=2)
+    page.line(f"Source: {strategy.source}{_package_words(strategy)}", LABEL, indent=2)
     page.line()
     page.line("parameters" if strategy.parameters else "no parameters", HEADING)
     rows: list[tuple[str, str]] = []

@@ -91,7 +91,7 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
     parts: list[Part] = [Line((Cell(f"{capitalized(group.answer)}."),))]
     if group.threshold is not None:
         parts.append(_facts(figures, (*steps, "threshold"), ThresholdFacts, OF_THRESHOLD, "The best threshold"))
-        parts.append(Line((Cell(f"The percentiles are taken {_drawn_compaction_page(report)}."),)))
+        parts.append(Line((Cell(f"The percentiles are taken {_drawn(report)}."),)))
         configuration = group.threshold.configuration
         if configuration is not None:
             parts += [Code(configuration.text, configuration.language)] if configuration.text else []
@@ -164,7 +164,7 @@ def compaction_text(page: Page, report: TuneReport, figures: FigureCells) -> Non
         page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
         if group.verdict != "recommended":
             page.line(f"{capitalized(group.answer)}.", WARNING, indent=2)
-        page.pairs(_pairs_compaction_page(report, group, figures, at))
+        page.pairs(_compaction_pairs(report, group, figures, at))
         configuration = None if group.threshold is None else group.threshold.configuration
         if configuration is not None:
             page.line(f"configuration for {configuration.target}", LABEL, indent=2)
@@ -176,7 +176,7 @@ def compaction_text(page: Page, report: TuneReport, figures: FigureCells) -> Non
     page.line(PROJECTION, LABEL, indent=2)
 
 
-def _pairs_compaction_page(
+def _compaction_pairs(
     report: TuneReport, group: CompactionGroup, figures: FigureCells, at: int
 ) -> list[tuple[str, str]]:
     def shown(name: str) -> str:
@@ -190,7 +190,7 @@ def _pairs_compaction_page(
             ("saves", f"{shown('saved_usd')} ({shown('saved_percent')}) of {shown('against_usd')} recorded"),
             (
                 "confidence",
-                f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn_compaction_page(report)}",
+                f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}",
             ),
             ("", f"{shown('left_out_usd')} in cross-validation"),
         ]
@@ -223,11 +223,6 @@ def _curve(group: CompactionGroup) -> str:
         f"{points[at].tokens:,} {IN_TEXT.qualified(IN_TEXT.dollars(costs[at]), 'projected')}" for at in sorted(places)
     ]
     return ", ".join(parts)
-
-
-def _drawn_compaction_page(report: TuneReport) -> str:
-    others = f", and {UNCERTAIN_ANSWERS}: {describe_turn_range()} turns" if report.asked.model_uncertainty else ""
-    return f"over resampled sessions{others}"
 
 
 def _fired(found: EffectiveFacts) -> str:

@@ -175,10 +175,10 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
         call=call + 1,
         calls=Figure(len(mine), HowKnown.EXACT),
         recorded_usd=Figure.of(cost, replay.figures.cost_usd.known),
-        usd=_projected_model_switch(float(costs.sum())),
-        saved_usd=_projected_model_switch(cost - float(costs.sum())),
+        usd=_projected(float(costs.sum())),
+        saved_usd=_projected(cost - float(costs.sum())),
         recache_tokens=Figure(lost, HowKnown.PROJECTED),
-        recache_usd=_projected_model_switch(lost * (each - float(row[1]))),
+        recache_usd=_projected(lost * (each - float(row[1]))),
         pays_after=Figure(pays if pays <= len(mine) and not isnan(cost) else None, HowKnown.PROJECTED),
         window=window,
         beyond_window=Figure(int((prompt > window).sum()) if window else 0, HowKnown.PROJECTED),
@@ -219,10 +219,6 @@ def _is_same(one: str, other: str) -> bool:
 def plain_name(model: str) -> str:
     """Return a model's name in normal form: `claude-opus-4-8` for `anthropic/claude-opus-4.8`."""
     return parse_model_name(model).name.replace(".", "-")
-
-
-def _projected_model_switch(dollars: float) -> Figure:
-    return Figure.of(dollars, HowKnown.PROJECTED)
 
 
 MOST_OFFERED = 4
