@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.ui.headless import running_session
 from inspector.ui.help.key_listing import HelpSection, help_sections
+from inspector.ui.main.session_pane import OPEN_DETAIL, OPEN_PLAN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +46,9 @@ async def key_groups(session: Path) -> list[KeyGroup]:
     """
     found: dict[str, KeyGroup] = {}
     async with running_session(session, None, SIZE) as pilot:
+        # Hidden panes have no focus.
+        pilot.app.screen.add_class(OPEN_DETAIL, OPEN_PLAN)
+        await pilot.pause()
         await _collect(pilot, found)
         for key, title in STUDIES.items():
             await pilot.press(*key.split())
