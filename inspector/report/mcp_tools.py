@@ -20,7 +20,6 @@ from inspector.recall.find import RecalledText, find_in, sessions_at
 from inspector.recall.originals import original_of
 from inspector.report.listings import changelog_document, state_document, state_notes, state_text
 from inspector.report.secret_redaction import SecretRedactor
-from inspector.report.secret_rules import MASK
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
@@ -40,8 +39,6 @@ MOST_ENTRIES = 50
 """Maximum list entries in one answer."""
 USUAL_ENTRIES = 10
 EXCERPT_CHARACTERS = 160
-MARGIN_CHARACTERS = 8_000
-"""Characters around a page that are also searched for secrets, so that page edges do not split one."""
 MOST_LINES = 100
 """Maximum matching lines of one result in one answer, because each is searched for secrets with its surroundings."""
 AROUND_HIT = 2_000
@@ -357,15 +354,7 @@ class SessionMemory:
         """Return a part of a text; secrets across its edges are masked too."""
         if self._redactor is None:
             return text[begin:end]
-        end = min(end, len(text))
-        first = max(0, begin - MARGIN_CHARACTERS)
-        parts, at = [], begin
-        for secret in self._redactor.secrets_in_place(text[first : end + MARGIN_CHARACTERS]):
-            start, stop = max(at, first + secret.start), min(end, first + secret.stop)
-            if start < stop:
-                parts += [text[at:start], MASK.format(kind=secret.kind)]
-                at = stop
-        return "".join([*parts, text[at:end]])
+        return self._redactor.part(text, begin, end)
 
     def _clean(self, text: str) -> str:
         return self._part(text, 0, len(text))

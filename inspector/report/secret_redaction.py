@@ -171,6 +171,9 @@ LONGEST_LINE = 2_000
 SHORTEST_REPEATED, MOST_REPEATED = 8, 200
 """Minimum length of a secret that is masked everywhere else, and the maximum number of such secrets."""
 
+MARGIN_CHARACTERS = 8_000
+"""Characters around a part that are also searched for secrets, so that its edges do not split one."""
+
 LOOKED_AT = 8_000
 """Characters of a text searched for secrets before its start is shown."""
 
@@ -258,6 +261,24 @@ class SecretRedactor:
         """Return the secrets in a text, sorted and merged, without home folders and user names."""
         return merge_overlapping(self._secrets(text))
 
+    def part(self, text: str, begin: int, end: int) -> str:
+        """Return a part of a text with its secrets masked, including those that its edges cut.
+
+        Args:
+            text: The whole text.
+            begin: Start of the part.
+            end: Exclusive end of the part.
+        """
+        end = min(end, len(text))
+        first = max(0, begin - MARGIN_CHARACTERS)
+        parts, at = [], begin
+        for secret in self.secrets_in_place(text[first : end + MARGIN_CHARACTERS]):
+            start, stop = max(at, first + secret.start), min(end, first + secret.stop)
+            if start < stop:
+                parts += [text[at:start], MASK.format(kind=secret.kind)]
+                at = stop
+        return "".join([*parts, text[at:end]])
+
     def in_place(self, text: str) -> list[Found]:
         """Return the secrets and user names in a text, including home folders, sorted and merged."""
         return merge_overlapping([*self._secrets(text), *user_names(text), *homes(text)])
@@ -273,7 +294,7 @@ def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
         text = session.text(session.blocks[block])
     except TextUnavailableError:
         return ""
-    begin = redactor(result_words(text[:LOOKED_AT]))
+    begin = redactor(result_words(redactor.part(text, 0, LOOKED_AT)))
     return begin if len(begin) <= SHOWN else f"{begin[:SHOWN]}…"
 
 

@@ -499,6 +499,15 @@ _ENVIRONMENT = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_ENVIRONMENT_INSIDE = re.compile(
+    r"""
+    (?<![A-Za-z0-9_?&])[A-Z0-9_]{0,40}?
+    (?P<name>PASSWORD|PASSWD|PASSPHRASE|PASS|PWD|SECRET|TOKEN|KEY) (?P<end>[A-Z0-9_]{0,24}+)
+    =(?P<value>[^\s"'`$=\\<>][^\s"'`=\\<>]{3,500}?)(?=[;,.)\]}|]{0,4}(?:[\s"'`\\<>]|\Z))
+    """,
+    re.VERBOSE,
+)
+"""The same inside a line, with signs that end other values."""
 _CONNECTION = _form(
     r"""
     (?:[;"'=]|^)[ \t]*+(?P<name>password|pwd)(?P<end>)[ \t]{0,4}=[ \t]{0,4}
@@ -804,6 +813,7 @@ NAMED_RULES: tuple[Rule, ...] = (
     Rule("cookie", _COOKIES, within=Rule("cookie", _COOKIE, _is_cookie)),
     Rule("value of a secret's name", _ASSIGNED, _is_assigned),
     Rule("value of a secret's name", _ENVIRONMENT, _is_assigned),
+    Rule("value of a secret's name", _ENVIRONMENT_INSIDE, _is_assigned),
     Rule("value of a secret's name", _CALLED, _is_called),
     Rule("value of a secret's name", _COMPARED, _is_called),
     Rule("value of a secret's name", _MARKED_UP, _is_assigned),

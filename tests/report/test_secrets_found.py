@@ -60,6 +60,29 @@ def test_nearly_all_of_a_wider_set_are_masked_and_seldom_more_than_that():
     assert len(inexact) <= 0.01 * count, inexact
 
 
+def test_a_part_of_a_text_shows_nothing_of_a_secret_that_its_edge_cuts():
+    """Excerpts, pages of an MCP answer and their edges mask as the whole text does."""
+    line = "The build ran and wrote its log to the usual place.\n"
+    missed = []
+    for kind, plant in KINDS.items():
+        planted = plant(Draw(5))
+        dressed = SURROUNDINGS["lines of text"](planted)
+        text = f"{line * 20}{dressed}\n{line * 20}"
+        at = text.index(planted.secret) + len(planted.secret) // 2
+        for part in (REDACTOR.part(text, 0, at), REDACTOR.part(text, at, len(text))):
+            if not is_hidden(planted, dressed, part):
+                missed.append(kind)
+    assert not missed
+
+
+def test_a_password_with_signs_in_a_variable_is_masked_to_its_end_and_an_address_keeps_its_other_values():
+    assert (
+        REDACTOR("run DB_PASSWORD=fYQc87&(#);PCr99 (12 ms)")
+        == "run DB_PASSWORD=[value of a secret's name masked] (12 ms)"
+    )
+    assert REDACTOR("go?TOKEN=fYQc87PCr99dKw&page=12").endswith("&page=12")
+
+
 def test_rules_of_our_own_find_as_much_without_the_detector():
     for kind, plant in KINDS.items():
         for surrounding, dress in SURROUNDINGS.items():
