@@ -30,7 +30,8 @@ from inspector.ui.live.rows import (
 )
 from inspector.ui.live.screen import LiveScreen
 from tests.live.made import call_lines, write_session
-from tests.ui.facade import Running
+from tests.ui.facade import Running, stop_clock
+from tests.ui.test_screens import compare
 
 if TYPE_CHECKING:
     import asyncio
@@ -245,3 +246,19 @@ async def test_the_running_sessions_open_from_the_session_list_and_close_again(
         await run.until_shown("compacts soon")
         await run.tap("escape")
         await run.until_shown("No sessions found")
+
+
+@pytest.mark.parametrize(("name", "size"), [("80x24-live.txt", (80, 24)), ("40x12-live.txt", (40, 12))])
+async def test_the_live_screen_is_laid_out_as_kept(
+    name: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_clock(monkeypatch, NOW)
+    rate = HourlyRate(exact(1e6), exact(2.1))
+    cache = CacheStatus(CacheState.WARM, NOW + 220, 300, exact(0.1), exact(1.6))
+    rows = [replace(each, recent=rate, cache=cache, spent=exact(4.5)) for each in (CALM_ONE, SOON, WAITING, FILLING)]
+    source = Fixed(*rows)
+    monkeypatch.setattr(
+        source, "snapshot", lambda: LiveSnapshot(tuple(sorted(rows, key=lambda x: x.urgency(NOW))), NOW)
+    )
+    async with watching(source, monkeypatch, size) as (run, _):
+        await compare(run, name)
