@@ -263,7 +263,7 @@ _NUMBERS = re.compile(r"[\d.,:%/+\s-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PASSWORD_WORD = re.compile("(?:passwords?|passwd|pass|pwd|secret|token)", re.IGNORECASE)
 
-_HEXADECIMAL_secret_values = re.compile("(?:0x)?[0-9A-Fa-f]+")
+_HEXADECIMAL_DIGITS = re.compile("(?:0x)?[0-9A-Fa-f]+")
 _PUBLIC_WORD = re.compile(
     r"sha\d{1,3}[-_]|AAAA[A-Z][0-9]|REDACTED"
     r"|(?:toolu|call|msg|req|resp|rs|fc|chatcmpl|run|thread|step|asst|file|ses|prt|session|gen|item)[_-]"
@@ -345,7 +345,7 @@ def is_hexadecimal_secret(value: str) -> bool:
 
 def is_random_word(value: str) -> bool:
     """Return True if a long base64 or base62 word may be secret: random, not a number, not words with separators."""
-    if _HEXADECIMAL_secret_values.fullmatch(value):
+    if _HEXADECIMAL_DIGITS.fullmatch(value):
         return False
     signs = sum(map(value.count, "-_/"))
     if signs and (signs * 10 > len(value) or not set(value[:JUDGED].translate(_CLASSES)) >= _THREE):
