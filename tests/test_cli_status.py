@@ -181,7 +181,7 @@ def test_what_claude_code_reports_is_used_instead_of_older_records(session: Path
     left = entry["forecast"]["calls"]["middle"] * (size - 123_000) / (size - 102_500)
     assert f"compacts in ~{left:.0f} calls" in line
     # 120,000 tokens at $6.25 per million.
-    assert re.search(r"cold in 3:(19|20), then ~\$0\.75", line)
+    assert re.search(r"cold in 3:(0\d|1\d|20), then ~\$0\.75", line)
     assert line.endswith(" · 5 h 31 % · week 92 %")
 
 

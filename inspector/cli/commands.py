@@ -70,8 +70,9 @@ COMMANDS = {
             "every running agent on one screen, and alerts in time",
             (
                 "Shows the running sessions of all agents, most urgent first: fill, dollars per hour, calls until "
-                "compaction, time until the cache goes cold and the cost of a return after that, loops. --alerts "
-                "prints and delivers alerts without a screen, for a service; limits are settings."
+                "compaction, time until the cache goes cold and the cost of a return after that, loops. In a pipe, "
+                "prints them once. --alerts prints and delivers alerts without a screen, for a service; limits are "
+                "settings."
             ),
             ("inspector live", "inspector live --alerts", "inspector live --home ~/.claude/projects --json"),
             "inspector.cli.live",
