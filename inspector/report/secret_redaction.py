@@ -276,6 +276,7 @@ class SecretRedactor:
             start, stop = max(at, first + secret.start), min(end, first + secret.stop)
             if start < stop:
                 parts += [text[at:start], MASK.format(kind=secret.kind)]
+                self.masked[secret.kind] += 1
                 at = stop
         return "".join([*parts, text[at:end]])
 
