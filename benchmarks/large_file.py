@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OPENED, REOPENED, MEMORY = "opening a 100 MB Claude Code file", "reopening that file", "memory for a 100 MB file"
 RUNS = 5
-EXACT = re.compile(rb"tokens o200k_base|prompts calibrated")
+EXACT = re.compile(rb"compacts at")
 HOW = """A synthetic Claude Code session of 100 MB, a fifth of it counted text, is opened in a pty. All rows are
 present when the header shows the number of all messages. Counts are exact when the header names the tokenizer or
 calls tokens calibrated; their time starts at the rows. The baseline is a process that loads the tokenizer and

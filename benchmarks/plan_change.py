@@ -34,10 +34,10 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.003, 0.012
 """Seconds between them, by chance, as a hand makes them. At equal distances, moves and frames would fall into step, and
 the last move come when the program is always, or never, in the middle of a replay."""
 
-COUNTED = re.compile(rb"prompts calibrated")
+COUNTED = re.compile(rb"compacts at")
 """Every text is counted, and the counts brought to the provider's scale."""
 
-REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")
+REPLAYED = re.compile(rb"compacts at")
 """The plan, switched off, has been replayed."""
 
 HOW = f"""A synthetic session with exact counts, and the largest real one, in a pty. The keys are 1, which toggles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_ROWS = re.compile(r"([0-9,]+) rows?\b")
+_NEW_ROWS = re.compile(r"([0-9,]+) new below")
 _COSTS = 3
 """Recorded cost, cost under the plan, and saving."""
 
@@ -19,10 +19,10 @@ def figures(screen: list[str], limit: str) -> list[str]:
     """Return the figures of a replay: chart, timeline rows, effect of a limit, cost and saving of the plan."""
     header = _header(screen)
     slider = slider_row(screen, limit)
-    cost = next(number for number, line in enumerate(screen) if line.startswith("╭─ Cost "))
+    cost = next(line for line in screen if line.startswith(" Cost "))
     effects = [line.rpartition("││")[2] for line in screen[slider - 1 : slider + 2]]
     # The part after the saving appears a while after the plan.
-    costs = re.split(r" {2,}", screen[cost + 1])[:_COSTS]
+    costs = re.split(r" {2,}", cost)[:_COSTS]
     return [*screen[2 : header - 1], *timeline_rows(screen), *effects, *costs]
 
 
@@ -38,8 +38,8 @@ def last_row_holds(screen: list[str]) -> str:
 
 
 def row_count(screen: list[str]) -> str:
-    """Return the number of rows in the status line; empty if it shows something different."""
-    found = _ROWS.search(screen[-1])
+    """Return the number of rows added below, from the status line; empty if it shows something different."""
+    found = _NEW_ROWS.search(screen[-1])
     return found[1] if found else ""
 
 

@@ -47,7 +47,7 @@ LINES_A_SECOND, SECONDS_OF_BURST = 1_000, 60
 TABS = 50
 HABITS = (b"1", b"1", b"c", b"\x1b", b"t", b"\x1b", b"v", b"\x1b", b"?", b"\x1b", b"[", b"]", b"0", b"+", b"\x1b")
 """Keys of every hour: a strategy on and off, the studies, help, another call and back, a dialog."""
-COUNTED = re.compile(rb"prompts calibrated")
+COUNTED = re.compile(rb"compacts at")
 
 
 class Taken(NamedTuple):

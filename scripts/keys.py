@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.ui.headless import running_session
 from inspector.ui.help.key_listing import HelpSection, help_sections
-from inspector.ui.main.session_pane import OPEN_DETAIL, OPEN_PLAN
+from inspector.ui.main.session_pane import OPEN_DETAIL
+from inspector.ui.part_names import OPEN_PLAN
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,6 +24,9 @@ TOKEN_CALLS: Final = "token-calls: tokens × calls that sent them"  # noqa: RUF0
 LOCAL_ESTIMATE: Final = "local estimate"
 """Label of row tokens, in contrast to prompts, which are reported or calibrated to reported values."""
 
+OPEN_PLAN: Final = "-plan-open"
+"""Screen class while the plan is open although no strategy is on, or as a drawer on a narrow screen."""
+
 FAR: Final = 10
 """Number of calls in a large step."""
 NUMBERED: Final = 9

@@ -73,6 +73,7 @@ SCREENS = {
     "ExportScreen": "export",
     "FilesScreen": "files",
     "HelpScreen": "help",
+    "LiveScreen": "live",
     "MenuScreen": "menu",
     "MissesScreen": "misses",
     "Picker": "picker",
@@ -366,6 +367,7 @@ class SliderPart(Part):
 
     async def press(self, cell: int) -> None:
         """Press the mouse on a cell of its line, and hold it."""
+        await self.run.pause()
         await self.run.pilot_of_facade().mouse_down(self._widget, offset=(MARGIN + cell, TRACK))
 
     async def drag_over(self, *cells: int) -> None:
@@ -1136,7 +1138,6 @@ class Running:
         """Open the text of the row without moving the focus."""
         self._screen.pane_focus.is_detail_open = True
 
-    @property
     def sliders(self) -> list[SliderPart]:
         """The sliders of the plan."""
         return [SliderPart(self, slider) for slider in self._screen.query("LimitSlider")]

@@ -292,7 +292,7 @@ sys.exit(main(sys.argv[1:]))
 def test_in_a_terminal_a_part_that_failed_reports_it_in_its_place_alone(tmp_path: Path) -> None:
     sample = ROOT / "sample_sessions" / "terminal-agent.jsonl"
     with TerminalProgram(tmp_path, "-c", BREAKING, str(sample), command=(sys.executable,)) as program:
-        program.until(lambda: "cost $0.20" in program.text, "the costs")
+        program.until(lambda: "Cost $0.20" in program.text, "the costs")
         program.press("enter", shows="this part failed: LookupError: no such thing")
         assert "Traceback" not in program.text
         assert b"Traceback" not in program.written

@@ -13,7 +13,7 @@ async def test_the_names_of_columns_order_the_rows_and_scale_the_bars(running, s
         timeline = run.timeline
         await run.click("tokens", after="who")
         await run.until(lambda: timeline.view.order is Order.SIZE)
-        await run.click("sent", after="who")
+        await run.click("size", after="who")
         assert timeline.is_logarithmic
 
 
@@ -38,6 +38,7 @@ async def test_a_strategy_is_moved_and_taken_out_by_the_glyphs_in_its_row(runnin
 
 async def test_the_plan_is_put_aside_by_a_click(running, session_file) -> None:
     async with running(session_file.path, size=(120, 50)) as run:
+        await run.press("p")
         await run.click("a A/B")
         await run.until(lambda: run.plan_letter == "B")
 
@@ -56,16 +57,12 @@ async def test_the_names_below_the_chart_change_its_axis(running, session_file) 
         assert run.is_by_time
 
 
-async def test_what_the_last_line_says_can_be_clicked(running, session_file) -> None:
+async def test_the_line_of_an_earlier_call_and_the_last_line_can_be_clicked(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("end", "left_square_bracket")
-        await run.click(" call 30 of 30 ", after="? help")
+        await run.click("call 30 of 30: all panes")
         await run.until(lambda: run.call is None)
-        await run.press("z", "f")
-        await run.click(" hidden")
-        await run.until(lambda: not run.hidden)
-        run.detail.focus()
-        await run.pause()
+        await run.press("enter")
         await run.click("read as", after="? help")
         await run.until_shown("file record")
         await run.click("file record")

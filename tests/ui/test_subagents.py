@@ -227,7 +227,7 @@ async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(run
         timeline.focus()
         await run.press("home", "g", "a", "g", "a", "left")
         assert timeline.count == outer
-        await run.press("full_stop")
+        await run.press("right")
         assert timeline.count > outer
         await run.press("g", "A", "left")
         assert not timeline.rows.opened

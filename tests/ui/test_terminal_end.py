@@ -194,7 +194,7 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
     with OnTerminal([*command, str(SAMPLE)], PAGER=str(pager)) as program:
         program.read_until(b"\x1b[?1049h")
         if how != "a failure":
-            program.read_until(b"local estimate")
+            program.read_until(b"Timeline")
             assert termios.tcgetattr(program.theirs) != program.before
         if how.startswith("SIG"):
             program.process.send_signal(signal.Signals[how])
@@ -218,7 +218,7 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_ends_the_program_while_the_terminal_takes_nothing(name: str) -> None:
     with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
-        program.read_until(b"local estimate")
+        program.read_until(b"Timeline")
         # Nothing is read from here on. Help paints all of the screen twice a round, until buffer and queue are full.
         for _ in range(60):
             for key in (b"?", b"\x1b"):
@@ -230,7 +230,7 @@ def test_a_signal_ends_the_program_while_the_terminal_takes_nothing(name: str) -
 
 def test_a_program_put_aside_again_and_again_goes_on() -> None:
     with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
-        program.read_until(b"local estimate")
+        program.read_until(b"Timeline")
         for _ in range(15):
             program.process.send_signal(signal.SIGTSTP)
             program.read_until(b"\x1b[?1049l")
@@ -251,7 +251,7 @@ def test_a_program_put_aside_before_its_first_frame_is_once_it_has_begun_and_goe
         assert termios.tcgetattr(program.theirs) == program.before
         program.process.send_signal(signal.SIGCONT)
         program.read_until(b"\x1b[?1049h")
-        program.read_until(b"local estimate")
+        program.read_until(b"Timeline")
         program.type(b"q")
         program.read_until(b"\x1b[?1049l")
         assert program.process.wait(SECONDS) == 0

@@ -14,7 +14,7 @@ TIMELINE: Table = (
     move("timeline.first", "home", "first", "First", "Move to the first row"),
     move("timeline.last", "end", "last", "Follow", "Move to the last row and follow"),
     UserAction("timeline.open", "enter", "open", "Open", "Open the row's text, or the subagent's session"),
-    UserAction("timeline.fold", "full_stop", "fold", "Fold", "Fold or unfold the message or subagent"),
+    UserAction("timeline.fold", "", "fold", "Fold", "Fold or unfold the message or subagent"),
     UserAction("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
     UserAction("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold the message or subagent"),
 )

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
     from inspector.ui.controller.host import IsCancelled, Post
+    from inspector.ui.detail.views import Shown
     from inspector.ui.help.palette import PaletteCommand
     from inspector.ui.reports import ReportWriter
 
@@ -503,6 +504,11 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
             # The text of a boundary is long.
             if self.timeline.boundary is not None and not self.pane_focus.zooms:
                 self.zoom("detail-pane")
+
+    def read_as(self, shown: Shown) -> None:
+        """Open the text of the row under the cursor in another form."""
+        self.pane_focus.is_detail_open = True
+        self.detail.show(shown)
 
     def on_timeline_highlighted(self) -> None:
         self.detail.show_block()

@@ -332,7 +332,7 @@ VIEWS: Final[tuple[Row, ...]] = (
 def _read(name: str, letter: str, shown: Shown, label: str, text: str, also: str = "") -> Row:
     """Build the action that selects a view of the text under the cursor."""
     return UserAction(
-        f"detail.{name}", "", lambda main: main.detail.show(shown), label, text, menu=f"r {letter}", also=also
+        f"detail.{name}", "", lambda main: main.read_as(shown), label, text, menu=f"r {letter}", also=also
     )
 
 

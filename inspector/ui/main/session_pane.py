@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.ui.controller.host import Change
-from inspector.ui.part_names import DETAIL, PLAN, TIMELINE
+from inspector.ui.part_names import DETAIL, OPEN_PLAN, PLAN, TIMELINE
 from inspector.ui.toolkit.failures import Failure, FailureNotice, keep_running
 from inspector.ui.toolkit.pane import Pane
 from inspector.ui.toolkit.single_result_screen import run_dialog
@@ -168,8 +168,6 @@ class ActionLine(Widget):
         await self.screen.run_action(self._action)
 
 
-OPEN_PLAN: Final = "-plan-open"
-"""Screen class while the plan is open although no strategy is on, or as a drawer on a narrow screen."""
 OPEN_DETAIL: Final = "-detail-open"
 """Screen class while the text of a row is shown below the rows."""
 ZOOMS: Final[Mapping[str, str]] = {

@@ -249,6 +249,7 @@ def _bar(cell: CellOfRow, width: int) -> list[Piece]:
 
 
 def _bar_head(head: HeadOfColumn, width: int) -> str:
+    names: tuple[str, ...]
     if head.view is not None and head.view.shows_changes:
         names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent")
     elif head.view is not None and head.view.state is not None:

@@ -14,6 +14,7 @@ from textual.scrollbar import ScrollBarRender
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import TIMELINE
+from inspector.ui.part_names import OPEN_PLAN
 from inspector.ui.timeline.columns import MARK_OF_HEADING, Columns, Space, columns_for, header_pieces, row_pieces
 from inspector.ui.timeline.jumps import scroll_ticks
 from inspector.ui.toolkit.line_view import LineView, component_classes
@@ -419,7 +420,8 @@ class Timeline(LineView):
                     width,
                     *largest,
                     token_calls=view is not None and view.token_calls is not None,
-                    changes=view is not None and view.shows_changes,
+                    # The column is there before the first limit is moved.
+                    changes=view is not None and (view.shows_changes or self.screen.has_class(OPEN_PLAN)),
                 )
             )
             self._columns_width = width
