@@ -33,7 +33,6 @@ from inspector.report.cache_document import (
     CacheMissesFacts,
     CacheMissFacts,
     HourFacts,
-    MissCauseFacts,
     MissEvidenceFacts,
     NextCallCostFacts,
     cache_settings,
@@ -79,7 +78,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.alternatives import NextCallCost
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow, ResendCost
-    from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
+    from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
@@ -644,7 +643,7 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
     """Convert a session's cache misses, with the projections of another lifetime and the next call."""
     replay, total = found.replay, found.total
     known, cost = replay.figures.cache_read_tokens.known, replay.figures.cost_usd
-    extra = total.extra_usd
+    extra = total.figure("extra_usd")
     share = extra.value / cost.value if extra.value is not None and cost.value else None
     change, following = lifetime_change(found), next_call_cost(replay)
 
@@ -653,35 +652,19 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
 
     return to_report(
         CacheMissesFacts,
-        total,
-        calls=counted(total.calls),
-        tokens=counted(total.tokens),
+        None,
+        **{name: total.figure(name) for name in ("calls", "tokens", "usd", "extra_usd")},
         share=Figure(share, lowest_confidence(extra.known, cost.known)),
         unread_tokens=counted(found.unread_tokens),
         new_tokens=counted(found.new_tokens),
         noise_tokens=counted(found.noise_tokens),
         beyond_tokens=counted(found.beyond_tokens),
         uncompared_tokens=counted(found.uncompared_tokens),
-        causes=[_cause_facts(each, known) for each in found.causes],
+        causes=[rounded_result(each) for each in found.causes],
         misses=[miss_facts(miss, replay.history, known) for miss in found.all],
         lifetime=None if change is None else rounded_result(change),
         next_call=None if following is None else _next_call_facts(following),
         settings=cache_settings(found, change),
-    )
-
-
-def _cause_facts(row: CauseTotal, known: HowKnown) -> MissCauseFacts:
-    cause = row.cause
-    return to_report(
-        MissCauseFacts,
-        row,
-        cause=cause.value,
-        label=cause.label,
-        short=cause.short,
-        expected=cause.is_expected,
-        prevention=cause.prevention,
-        calls=Figure(row.calls, known),
-        tokens=Figure(row.tokens, known),
     )
 
 

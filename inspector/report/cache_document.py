@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from inspector.replay.analysis.alternatives import FIRST_VERSION, LifetimeChange
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.cache_misses import HOUR
+from inspector.replay.analysis.cache_misses import HOUR, CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.prices import agent_version
 from inspector.replay.quantity import Count, How, Known, Unit, about, figure
@@ -201,7 +201,7 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
             "Tokens of calls that reported usage when the previous call did not, or the reverse.",
         ),
     ]
-    causes: Annotated[list[MissCauseFacts], about("Causes, costliest first, expected ones last.")]
+    causes: Annotated[list[CauseTotal], about("Causes, costliest first, expected ones last.")]
     misses: Annotated[list[CacheMissFacts], about("All calls with a miss, including expected ones, in call order.")]
     lifetime: Annotated[
         LifetimeChange | None, about("Projection with the cache's other lifetime; null if there is no choice.")
@@ -211,32 +211,6 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     settings: Annotated[
         list[CacheSetting], about("Settings of the agent that would have saved, with their values.")
     ] = field(default_factory=list)
-
-
-class MissCauseFacts(Struct, frozen=True, kw_only=True):
-    """All misses of one cause."""
-
-    cause: Annotated[
-        str, about("Name of the cause, as in Claude Code's status line (`prompt_cache.miss_causes`) if it has one.")
-    ]
-    label: Annotated[str, about("Meaning in a few words.")]
-    short: Annotated[str, about("Meaning in one or two words.")]
-    expected: Annotated[bool, about("True if the cache had to be written: not counted as a cache miss.")]
-    prevention: Annotated[str, about("How to prevent it; empty if impossible.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls with a miss of this cause.")]
-    tokens: Annotated[
-        int | None,
-        figure(
-            "tokens rewritten",
-            Unit.TOKENS,
-            "Tokens these calls did not read; for first requests, tokens written.",
-        ),
-    ]
-    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
-    extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
-    ]
-    known: Known
 
 
 class CacheMissFacts(Struct, frozen=True, kw_only=True):

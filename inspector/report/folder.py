@@ -22,7 +22,7 @@ from inspector.replay.analysis.alternatives import (
     LifetimeChange,
     lifetime_change,
 )
-from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.cache_misses import CauseTotal, cache_misses
 from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.cache.miss_causes import MissCause
@@ -41,7 +41,6 @@ from inspector.replay.quantity import (
     rounded_result,
 )
 from inspector.report.build_report import miss_facts
-from inspector.report.cache_document import MissCauseFacts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
 from inspector.report.numbers import IN_TEXT, rounded
@@ -219,7 +218,7 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
         float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
     ]
     share: Annotated[float | None, figure("of the bill", Unit.SHARE, "`extra_usd` as a share of all sessions' cost.")]
-    causes: Annotated[list[MissCauseFacts], about("Causes, costliest first, expected ones last.")]
+    causes: Annotated[list[CauseTotal], about("Causes, costliest first, expected ones last.")]
     models: Annotated[list[MissGroupFacts], about("By the model of the call, costliest first.")]
     hours: Annotated[list[MissGroupFacts], about("By the hour of the day in UTC, from `00`.")]
     gaps: Annotated[list[MissGroupFacts], about("By the time since the previous call, shortest first.")]
@@ -340,13 +339,13 @@ def _gap(miss: SessionMissFacts) -> str:
     return GAPS[(miss.gap_seconds > FIVE_MINUTES) + (miss.gap_seconds > HOUR)]
 
 
-def _causes(every: Sequence[SessionMissFacts]) -> list[MissCauseFacts]:
+def _causes(every: Sequence[SessionMissFacts]) -> list[CauseTotal]:
     rows = []
     for cause in MissCause:
         calls, tokens, usd, extra, known = _sums([miss for miss in every if miss.cause == cause.value])
         if calls:
             rows.append(
-                MissCauseFacts(
+                CauseTotal(
                     cause=cause.value,
                     label=cause.label,
                     short=cause.short,

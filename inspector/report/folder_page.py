@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.cache_misses import CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import Output, quantities, quantity
-from inspector.report.cache_document import MissCauseFacts
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, legend, totals_shown
 from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts, StretchFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
@@ -201,7 +201,7 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
         return []
     parts: list[Part] = [_all_misses(report, figures)]
     rows = [(Cell(cause_name(row)), *_miss_cells(figures, "causes", index)) for index, row in enumerate(found.causes)]
-    labels = [quantity(MissCauseFacts, name).label for name in CAUSE_COLUMNS]
+    labels = [quantity(CauseTotal, name).label for name in CAUSE_COLUMNS]
     parts.append(Table("Causes", ("cause", *labels), tuple(rows)))
     parts += note_line(found.extra_usd, (row.extra_usd for row in found.causes if not row.expected))
     prevented = (row for row in found.causes if row.prevention)

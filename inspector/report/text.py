@@ -14,14 +14,14 @@ from rich.text import Text
 
 from inspector.replay.analysis.alternatives import SETTING
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
-from inspector.replay.analysis.cache_misses import duration
+from inspector.replay.analysis.cache_misses import CauseTotal, duration
 from inspector.replay.analysis.context_blocks import UNRECORDED
 from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import Output, quantity
 from inspector.report.as_model import as_model_rows, beyond_window_words
-from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
+from inspector.report.cache_document import CacheMissesFacts
 from inspector.report.catalogue import NeededLaterFacts, TierFacts, format_figure, legend
 from inspector.report.layout import (
     HEADING,
@@ -275,10 +275,10 @@ def accounting_text(found: CacheMissesFacts) -> str:
 
 
 CAUSE_COLUMNS = ("calls", "tokens", "usd", "extra_usd")
-"""Table columns of a cause: figures of `MissCauseFacts`."""
+"""Table columns of a cause: figures of `CauseTotal`."""
 
 
-def cause_name(row: MissCauseFacts) -> str:
+def cause_name(row: CauseTotal) -> str:
     """Return a cause's name in tables, with `(expected)` for an unavoidable one."""
     return f"{row.short} (expected)" if row.expected else row.short
 
@@ -508,7 +508,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
 def _figure_table(
     page: Page,
     about: str,
-    rows: Sequence[tuple[str, BreakdownRow | MissCauseFacts | ModelCost | TierFacts | ToolCuts]],
+    rows: Sequence[tuple[str, BreakdownRow | CauseTotal | ModelCost | TierFacts | ToolCuts]],
     kind: type[Struct],
     names: Sequence[str],
     *,
@@ -674,7 +674,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     page.line(misses_title(report), HEADING)
     if not found.calls:
         page.line(f"{no_misses_text(report)}", indent=2)
-    _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)
+    _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], CauseTotal, CAUSE_COLUMNS)
     shown = costliest(found, COSTLIEST)
     pairs = [("of the bill", bill_share(found))] if found.calls and found.share is not None else []
     texts = zip(shown, miss_texts(shown), strict=True)

@@ -170,7 +170,7 @@ def heading_of(controller: SessionController) -> Heading:
 
         fill = fill_at(outcome.baseline, outcome.baseline.history.call_count).share
     cache, recorded = controller.answers.cache, controller.answers.recorded_cache
-    misses = 0 if recorded is None or not recorded.misses.misses else int(recorded.misses.total.calls)
+    misses = 0 if recorded is None or not recorded.misses.misses else recorded.misses.total.calls
     next_call = None if cache is None else cache.recorded_next_call
     identifier = clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER)
     return Heading(

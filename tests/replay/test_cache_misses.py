@@ -319,7 +319,7 @@ def test_a_session_without_a_price_has_misses_without_dollars() -> None:
 
     for miss in found.misses:
         assert miss.usd.value is None
-    assert found.total.extra_usd.value is None or not found.misses
+    assert found.total.extra_usd is None or not found.misses
 
 
 def test_a_session_that_never_used_a_cache_has_nothing_to_explain() -> None:

@@ -54,8 +54,8 @@ def test_what_was_re_cached_after_them_is_the_row_of_their_cause(corpus: Path) -
     found = compaction_totals(baseline, misses)
 
     assert found is not None
-    row = next(row for row in misses.causes if row.cause is MissCause.COMPACTION)
-    assert (found.misses, found.recached_tokens, found.recached_usd) == (row.calls, row.tokens, row.usd.value)
+    row = next(row for row in misses.causes if row.cause == MissCause.COMPACTION)
+    assert (found.misses, found.recached_tokens, found.recached_usd) == (row.calls, row.tokens, row.usd)
     assert found == compaction_totals(baseline)
 
 

@@ -185,7 +185,7 @@ def test_a_report_says_what_the_replay_found() -> None:
     found, facts = cache_misses(replay(inputs, Plan())), misses_of(report_of(inputs))
 
     assert [(miss.call, miss.cause) for miss in facts.misses] == [(miss.call + 1, miss.cause) for miss in found.all]
-    assert facts.extra_usd == pytest.approx(found.total.extra_usd.value, abs=1e-6)
+    assert facts.extra_usd == pytest.approx(found.total.extra_usd, abs=1e-6)
     (miss,) = (miss for miss in facts.misses if not miss.expected)
     assert (miss.call, miss.cause, miss.evidence.previous_call) == (18, "ttl_expired_5m", 17)
     assert miss.prevention == MissCause.TTL_EXPIRED_5M.prevention

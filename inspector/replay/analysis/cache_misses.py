@@ -21,7 +21,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.replay import replay as replay_of
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.billing_terms import BillingTerms
 from inspector.session.model import BlockKind, ContextCause, LinkKind
 from inspector.strategies.plan import Plan
@@ -344,23 +345,30 @@ class CacheMiss:
         return _difference(self.usd, self.read_usd)
 
 
-@dataclass(frozen=True, slots=True)
-class CauseTotal:
-    """All misses of one cause.
+class CauseTotal(FigureResult, frozen=True, kw_only=True):
+    """All misses of one cause."""
 
-    Attributes:
-        cause: The cause.
-        calls: Number of calls.
-        tokens: Tokens written to the cache again.
-        usd: Dollars for these.
-        extra_usd: The part of it above the price of reading.
-    """
-
-    cause: MissCause
-    calls: int
-    tokens: int
-    usd: Figure
-    extra_usd: Figure
+    cause: Annotated[
+        str, about("Name of the cause, as in Claude Code's status line (`prompt_cache.miss_causes`) if it has one.")
+    ]
+    label: Annotated[str, about("Meaning in a few words.")]
+    short: Annotated[str, about("Meaning in one or two words.")]
+    expected: Annotated[bool, about("True if the cache had to be written: not counted as a cache miss.")]
+    prevention: Annotated[str, about("How to prevent it; empty if impossible.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls with a miss of this cause.")]
+    tokens: Annotated[
+        int | None,
+        figure(
+            "tokens rewritten",
+            Unit.TOKENS,
+            "Tokens these calls did not read; for first requests, tokens written.",
+        ),
+    ]
+    usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
+    ]
+    known: Known
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,14 +409,14 @@ class CacheMisses:
     @cached_property
     def causes(self) -> tuple[CauseTotal, ...]:
         """A row for every cause by cost, highest first, with unavoidable causes last."""
-        rows = (total_of(cause, (miss for miss in self.all if miss.cause is cause)) for cause in MissCause)
+        rows = (self.total_of(cause, (miss for miss in self.all if miss.cause is cause)) for cause in MissCause)
         found = (row for row in rows if row.calls)
-        return tuple(sorted(found, key=lambda row: (row.cause.is_expected, -(row.extra_usd.value or 0.0), -row.tokens)))
+        return tuple(sorted(found, key=lambda row: (row.expected, -(row.extra_usd or 0.0), -(row.tokens or 0))))
 
     @cached_property
     def total(self) -> CauseTotal:
         """Total of all avoidable misses; its `cause` is meaningless."""
-        return total_of(MissCause.UNKNOWN, self.misses)
+        return self.total_of(MissCause.UNKNOWN, self.misses)
 
     @cached_property
     def has_cache(self) -> bool:
@@ -418,7 +426,22 @@ class CacheMisses:
     @cached_property
     def preventable(self) -> CauseTotal:
         """Total of the misses with a known prevention; its `cause` is meaningless."""
-        return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.is_avoidable))
+        return self.total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.is_avoidable))
+
+    def total_of(self, cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
+        """Sum misses under one cause."""
+        mine, known = tuple(misses), self.replay.figures.cache_read_tokens.known
+        return CauseTotal.of(
+            cause=cause.value,
+            label=cause.label,
+            short=cause.short,
+            expected=cause.is_expected,
+            prevention=cause.prevention,
+            calls=Figure(len(mine), known),
+            tokens=Figure(sum(miss.tokens for miss in mine), known),
+            usd=sum_of(miss.usd for miss in mine),
+            extra_usd=sum_of(miss.extra_usd for miss in mine),
+        )
 
     def at(self, call: int) -> CacheMiss | None:
         """Return the miss of a call, or None."""
@@ -427,18 +450,6 @@ class CacheMisses:
     @cached_property
     def _by_call(self) -> dict[int, CacheMiss]:
         return {miss.call: miss for miss in self.all}
-
-
-def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
-    """Sum misses under one cause."""
-    mine = tuple(misses)
-    return CauseTotal(
-        cause,
-        len(mine),
-        sum(miss.tokens for miss in mine),
-        sum_of(miss.usd for miss in mine),
-        sum_of(miss.extra_usd for miss in mine),
-    )
 
 
 def sum_of(figures: Iterable[Figure]) -> Figure:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.cache_misses import cache_misses, total_of
+from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.costs import side_spending
 from inspector.replay.cache.miss_causes import MissCause
@@ -462,15 +462,14 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
     found = cache_misses(baseline) if misses is None else misses
     others = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARIZING]
     costs = [each.cost for each in others]
-    rewritten = total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION))
-    known = baseline.figures.cache_read_tokens.known
+    rewritten = found.total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION))
     return CompactionTotals.of(
         compactions=count,
         measured=len(effects),
         removed_tokens=Figure(removed if effects else None, baseline.inputs.scale.known),
-        misses=Figure(rewritten.calls, known),
-        recached_tokens=Figure(rewritten.tokens, known),
-        recached_usd=rewritten.usd,
+        misses=rewritten.figure("calls"),
+        recached_tokens=rewritten.figure("tokens"),
+        recached_usd=rewritten.figure("usd"),
         summaries=sum(each.calls for each in others),
         summaries_usd=Figure(None if not costs or None in costs else sum(filter(None, costs)), HowKnown.EXACT),
     )

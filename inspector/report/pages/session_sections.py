@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
+from inspector.replay.analysis.cache_misses import CauseTotal
 from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.quantity import Output, Unit, quantities, quantity
 from inspector.report.as_model import as_model_rows
-from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts, MissCauseFacts, NextCallCostFacts
+from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts, NextCallCostFacts
 from inspector.report.catalogue import CostParts, ProjectionFacts, labeled_figure
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.document import SessionFacts
@@ -402,7 +403,7 @@ def _causes(found: CacheMissesFacts, figures: FigureCells) -> Table:
         )
         for index, row in enumerate(found.causes)
     ]
-    labels = (quantity(MissCauseFacts, name).label for name in CAUSE_COLUMNS)
+    labels = (quantity(CauseTotal, name).label for name in CAUSE_COLUMNS)
     head = ("cause", "meaning", *labels, "prevention")
     return Table("Causes", head, tuple(rows), words=2, numbers=len(CAUSE_COLUMNS))
 

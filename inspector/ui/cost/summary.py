@@ -289,7 +289,7 @@ def _avoidable(misses: CacheMisses | None) -> Line:
     if not misses.misses:
         return (LineText(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
     total = misses.total
-    cost = dollars(total.extra_usd) or f"{ON_SCREEN.short(total.tokens)} tokens"
+    cost = dollars(total.figure("extra_usd")) or f"{ON_SCREEN.short(total.tokens)} tokens"
     count, key = ON_SCREEN.plural(total.calls, "cache miss"), (KEY_OF_MISSES, _FIGURE)
     avoidable = (("avoidable ", _TEXT), (cost, _FIGURE))
     return (LineText((*avoidable, (f" in {count} (", _TEXT), key, (")", _TEXT)), 2, avoidable),)

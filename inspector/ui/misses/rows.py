@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.replay.analysis.alternatives import SETTING, main_calls, model_switch, other_models
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.cache_misses import describe_evidence, duration
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, lowest_confidence
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
@@ -60,11 +61,11 @@ def cause_table(found: CacheMisses, *, is_folded: bool) -> Table:
         is_folded: Fold the unavoidable misses into one row.
     """
     bill = found.replay.figures.cost_usd
-    causes = [row for row in found.causes if not row.cause.is_expected]
-    expected = [row for row in found.causes if row.cause.is_expected]
+    causes = [row for row in found.causes if not row.expected]
+    expected = [row for row in found.causes if row.expected]
     rows = [_total(found.total, bill), *(_cause(row, bill) for row in causes)] if causes else []
     if is_folded and expected:
-        names = ", ".join(f"{row.cause.short} {ON_SCREEN.whole(row.calls)}" for row in expected)
+        names = ", ".join(f"{row.short} {ON_SCREEN.whole(row.calls)}" for row in expected)
         rows.append(
             FigureRow(FOLDED, {}, words=f"expected, not included above (⏎ shows them): {names}", style="table--faint")
         )
@@ -79,19 +80,19 @@ def _total(row: CauseTotal, bill: Figure) -> FigureRow:
 
 
 def _cause(row: CauseTotal, bill: Figure) -> FigureRow:
-    name = f"{mark_of(row.cause).glyph} {row.cause.short}"
-    cells = {"name": Cell(name, order=row.cause.short), **_sums(row, bill)}
-    cells["prevented"] = Cell(row.cause.prevention, style="table--faint", order=row.cause.prevention)
-    return FigureRow(row.cause, cells, style="table--faint" if row.cause.is_expected else "")
+    cause = MissCause(row.cause)
+    cells = {"name": Cell(f"{mark_of(cause).glyph} {row.short}", order=row.short), **_sums(row, bill)}
+    cells["prevented"] = Cell(row.prevention, style="table--faint", order=row.prevention)
+    return FigureRow(cause, cells, style="table--faint" if row.expected else "")
 
 
 def _sums(row: CauseTotal, bill: Figure) -> dict[str, Cell]:
     return {
         "calls": Cell(ON_SCREEN.whole(row.calls), order=float(row.calls)),
-        "tokens": Cell(ON_SCREEN.whole(row.tokens), ON_SCREEN.short(row.tokens), order=float(row.tokens)),
-        "cost": figure_cell(row.usd, ON_SCREEN.dollars),
-        "extra": figure_cell(row.extra_usd, ON_SCREEN.dollars),
-        "share": _share(row.extra_usd, bill),
+        "tokens": Cell(ON_SCREEN.whole(row.tokens), ON_SCREEN.short(row.tokens), order=float(row.tokens or 0)),
+        "cost": figure_cell(row.figure("usd"), ON_SCREEN.dollars),
+        "extra": figure_cell(row.figure("extra_usd"), ON_SCREEN.dollars),
+        "share": _share(row.figure("extra_usd"), bill),
     }
 
 
@@ -138,7 +139,7 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
     """
     if found.replay.figures.cost_usd.value is None:
         return ""
-    could, lost = found.preventable.extra_usd, found.total.extra_usd
+    could, lost = (each.figure("extra_usd") for each in (found.preventable, found.total))
     misses = [f"{dollars(could) if could.value else '$0'} of {dollars(lost)} in cache misses"] if lost.value else []
     net = "" if best is None or best.best is None else net_words(best.best.recoveries.net, ON_SCREEN)
     plan, short_plan = ([f"best plan saves {net}"], [f"best plan {net}"]) if net else ([], [])
