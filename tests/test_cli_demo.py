@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -8,7 +9,16 @@ from typing import TYPE_CHECKING
 import pexpect
 import pytest
 
-from inspector.cli.demo import FakeAgent, sample_named, samples, shift_timestamps
+from inspector.cli.demo import (
+    FIRST,
+    TOUR_BEGINNING,
+    FakeAgent,
+    grow_others,
+    sample_named,
+    samples,
+    shift_timestamps,
+)
+from inspector.live.watch import scan
 from inspector.session.open import open_session
 from tests.program import COMMAND, environment, run_program
 from tests.terminal import kill
@@ -72,6 +82,16 @@ def test_leaving_a_growing_copy_early_stops_it_and_leaves_nothing_behind():
         before = time.monotonic()
     assert time.monotonic() - before < 100
     assert not copy.path.parent.exists()
+
+
+def test_three_agents_of_the_demo_run_at_the_same_time_and_one_fills_up():
+    with ExitStack() as stack:
+        first = sample_named(FIRST)
+        agent = stack.enter_context(FakeAgent(first.path, TOUR_BEGINNING, restamps=True))
+        snapshot = scan([agent.path.parent, *grow_others(stack, first)])
+    assert len(snapshot.sessions) == 3
+    assert snapshot.sessions[0].path == agent.path
+    assert snapshot.sessions[0].attention(snapshot.time)
 
 
 def test_every_sample_can_be_opened_and_at_least_one_grows():

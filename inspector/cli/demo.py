@@ -92,7 +92,10 @@ class FakeAgent:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self.path = stack.enter_context(temporary_folder()) / self._source.name
+            # A session without a recorded project has the name of its folder.
+            folder = stack.enter_context(temporary_folder()) / self._source.name.partition(".")[0]
+            folder.mkdir()
+            self.path = folder / self._source.name
             self.path.write_bytes(b"".join(self._written(self._lines[: self._first])))
             self._folder = stack.pop_all()
         self._thread.start()
@@ -118,6 +121,9 @@ class FakeAgent:
         except OSError:
             return  # the folder was removed, so stop growing
 
+
+BESIDES = (("coding-agent", 0.5), ("mail-and-jobs", 0.6))
+"""Samples that grow next to the first one, each with the share of its lines that exist from the start."""
 
 TOUR_BEGINNING = 0.4
 """Share of a tour's session that exists from the start, so that its compaction comes soon."""
@@ -151,7 +157,18 @@ def run(options: Namespace) -> int:
         # Old records would look like a finished session, which is not followed.
         growing = FakeAgent(first.path, restamps=True) if first.grows else None
         shown = first.path if growing is None else stack.enter_context(growing).path
-        return open_screen([shown], listed=others)
+        folders = [] if growing is None else [shown.parent, *grow_others(stack, first)]
+        return open_screen([shown], listed=others, folders=folders or None)
+
+
+def grow_others(stack: ExitStack, first: BundledSample) -> list[Path]:
+    """Let further agents run until the stack is left, and return the folders of their sessions."""
+    agents = [
+        FakeAgent(sample_named(name).path, beginning, seed=place + 2, restamps=True)
+        for place, (name, beginning) in enumerate(BESIDES)
+        if name != first.name
+    ]
+    return [stack.enter_context(agent).path.parent for agent in agents]
 
 
 def play(sample: BundledSample, speed: float) -> int:
@@ -165,9 +182,13 @@ def play(sample: BundledSample, speed: float) -> int:
 
     with ExitStack() as stack:
         shown = sample.path
+        folders = []
         if sample.grows:
             shown = stack.enter_context(FakeAgent(sample.path, TOUR_BEGINNING, TOUR_SECONDS / speed)).path
-        app = TouringApp(shown, STEPS, speed=speed)
+            # The recorded pauses of the session on the screen explain its cost; its copy runs at the present time.
+            live = stack.enter_context(FakeAgent(sample.path, TOUR_BEGINNING, restamps=True))
+            folders = [live.path.parent, *grow_others(stack, sample)]
+        app = TouringApp(shown, STEPS, speed=speed, folders=folders or None)
         try:
             app.run()
         finally:

@@ -69,6 +69,8 @@ TAKES_OVER: Final = "any key takes over"
 """Shown while the tour runs."""
 
 LOOK: Final = 0.05
+SHORT_PATIENCE: Final = 4.0
+"""Timeout in seconds for the running agents."""
 MOST_PATIENCE: Final = 12.0
 """Timeout in seconds for a change on the screen, after which the tour continues."""
 
@@ -201,6 +203,7 @@ class TouringApp(InspectorApp):
         *,
         speed: float = 1.0,
         settings: Settings | None = None,
+        folders: Sequence[Path] | None = None,
         seen: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
         """Create the app.
@@ -210,9 +213,10 @@ class TouringApp(InspectorApp):
             steps: Steps to play.
             speed: Speed factor.
             settings: See `InspectorApp`.
+            folders: See `InspectorApp`.
             seen: Called after each step, once it is painted.
         """
-        super().__init__(paths, settings=settings)
+        super().__init__(paths, settings=settings, folders=folders)
         self._tour = Tour(self, steps, speed, seen)
         self._playing: Worker[None] | None = None
 
@@ -259,8 +263,23 @@ LIMIT = "data"
 """The limit to drag: the sample's agent reads files more than anything else."""
 
 
+async def _see_all(tour: Tour) -> None:
+    """Show the running agents, and wait until they are read."""
+    from inspector.ui.live.screen import LiveScreen
+
+    def is_shown() -> bool:
+        screen = tour.app.screen
+        return isinstance(screen, LiveScreen) and bool(screen.table.sessions)
+
+    await tour.press("l", pause=0.5)
+    await tour.until(is_shown, SHORT_PATIENCE)
+
+
 async def _follow(tour: Tour) -> None:
     """Follow the end of the timeline. The sample's records are too old to be detected as live."""
+    if tour.app.screen is not tour.screen:
+        await tour.press("escape", pause=0.3)
+        await tour.until(lambda: tour.app.screen is tour.screen)
     await tour.press("end")
 
 
@@ -369,6 +388,9 @@ async def _leave_tune(tour: Tour) -> None:
 
 
 STEPS: Sequence[TourStep] = (
+    TourStep(
+        "`l` shows every running agent, the most urgent first. One fills up: soon it compacts its context.", 4, _see_all
+    ),
     TourStep(
         "An agent at work. Each row is a part of its context, each bar shows how many tokens it takes.", 2, _follow
     ),

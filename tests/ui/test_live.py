@@ -25,6 +25,7 @@ from inspector.ui.live.rows import (
     detail_of_session,
     fill_bar,
     level_of_fill,
+    names_of,
     row_of_session,
     summary_of,
 )
@@ -102,7 +103,7 @@ async def watching(
 
 def cells_of(row: LiveSession, width: int = 80) -> dict[str, str]:
     widths = widths_for(COLUMNS, width)
-    return {name: cell.text for name, cell in row_of_session(row, NOW, widths).cells.items()}
+    return {name: cell.text for name, cell in row_of_session(row, *names_of([row]), NOW, widths).cells.items()}
 
 
 def test_a_fill_is_amber_from_75_and_red_from_90_percent() -> None:
@@ -123,6 +124,12 @@ def test_a_row_shows_why_to_look_at_it() -> None:
     assert cells_of(SOON)["calls"] == "~4 calls"
     assert cells_of(WAITING)["why"] == "waits for you"
     assert cells_of(CALM_ONE)["why"] == "working"
+
+
+def test_sessions_of_the_same_project_have_their_titles_as_names() -> None:
+    assert names_of([CALM_ONE, SOON]) == ["calm", "soon"]
+    twice = [replace(CALM_ONE, project="api"), replace(SOON, project="api"), LOOPING]
+    assert names_of(twice) == ["Title of calm", "Title of soon", "looping"]
 
 
 def test_a_fill_is_an_upper_limit_where_the_compaction_size_is_a_lower_bound() -> None:

@@ -30,7 +30,7 @@ async def test_the_tour_ends_on_the_plan_that_compare_calls_the_best() -> None:
 
     async with toured(SAMPLE, STEPS, seen=look) as run:
         await run.until(lambda: not run.is_touring, PATIENCE)
-        assert [name for name in seen if name != "session"] == ["misses", "tune", "compare"]
+        assert [name for name in seen if name != "session"] == ["live", "misses", "tune", "compare"]
         assert seen[-1] == "session"
         assert len(seen) == len(STEPS)
         await run.settled()

@@ -89,11 +89,21 @@ def fill_bar(fill: float, cells: int) -> str:
     return bar + EMPTY * (cells - len(bar))
 
 
-def row_of_session(session: LiveSession, now: float, widths: Mapping[str, int]) -> FigureRow:
+def names_of(sessions: Sequence[LiveSession]) -> list[str]:
+    """Return the names of sessions: their projects, or titles where several sessions have the same project."""
+    names = [session_name(session) for session in sessions]
+    return [
+        one_line(session.title, LONGEST_NAME) or name if names.count(name) > 1 else name
+        for session, name in zip(sessions, names, strict=True)
+    ]
+
+
+def row_of_session(session: LiveSession, name: str, now: float, widths: Mapping[str, int]) -> FigureRow:
     """Build the row of a session.
 
     Args:
         session: The session.
+        name: Its name, safe for display.
         now: Seconds since the epoch.
         widths: Widths of the visible columns in cells, by name.
     """
@@ -101,7 +111,7 @@ def row_of_session(session: LiveSession, now: float, widths: Mapping[str, int]) 
     level = level_of_fill(fill)
     quiet = FAINT if session.state in (Activity.IDLE, Activity.ENDED) else ""
     cells = {
-        "name": Cell(session_name(session), style=quiet),
+        "name": Cell(name, style=quiet),
         BAR: Cell("" if fill is None else fill_bar(fill, widths.get(BAR, 0)), style=level),
         "fill": Cell(_fill_text(session), style=level),
         "why": _why_cell(session, now),

@@ -24,6 +24,7 @@ from inspector.ui.live.rows import (
     COLUMNS,
     NO_SESSIONS,
     detail_of_session,
+    names_of,
     next_with_attention,
     row_of_session,
     summary_of,
@@ -128,7 +129,8 @@ class LiveTable(LineView):
     def redraw(self, now: float) -> None:
         """Draw the rows that are different at a time, such as those with the time until a cache goes cold."""
         widths = widths_for(COLUMNS, self.line_width)
-        rows = (row_of_session(each, now, widths) for each in self.sessions)
+        named = zip(self.sessions, names_of(self.sessions), strict=True)
+        rows = (row_of_session(each, name, now, widths) for each, name in named)
         drawn = [
             tuple(row_pieces(COLUMNS, widths, row, selected=place == self.cursor)) for place, row in enumerate(rows)
         ]
