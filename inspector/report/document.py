@@ -191,7 +191,7 @@ class CalibrationFacts(Struct, frozen=True, kw_only=True):
 
     ratio: Annotated[float, about("Provider's tokens per local token.")]
     overhead: Annotated[
-        float, about("Tokens of the system prompt and the tools in every prompt, which are not recorded.")
+        float, about("Tokens of the system prompt and the tools in the newest prompt, which are not recorded.")
     ]
     residual: Annotated[
         float | None, about("Median error of a call's prompt, as a share of the prompt: 0.004 is 0.4 %.")

@@ -474,7 +474,7 @@ def _tokens(tokens: TokenFacts) -> str:
         return f"{tokens.method}, {tokens.borrowed}: this session reports too little usage"
     if fit is None:
         return f"{tokens.method}, not calibrated to reported usage"
-    formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} per call"
+    formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} in the newest prompt"
     error = "" if fit.residual is None else f", half of them within {100 * fit.residual:.2f} %"
     return f"{tokens.method}, calibrated to the usage of {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
 

@@ -274,8 +274,8 @@ def method_section(report: Report) -> Section:
         )
         counted = (
             f"Tokens were counted with {plain(tokens.method)} and calibrated to the usage reported for "
-            f"{IN_TEXT.whole(fit.calls)} calls: a prompt is {IN_TEXT.whole(fit.overhead)} + {fit.ratio:.3f} x the "
-            f"local count.{error}"
+            f"{IN_TEXT.whole(fit.calls)} calls: the newest prompt is {IN_TEXT.whole(fit.overhead)} + {fit.ratio:.3f} x "
+            f"the local count.{error}"
         )
     sentences = [REPLAYED_WITH_PLANS if report.plans else REPLAYED, counted]
     if prices is not None:
