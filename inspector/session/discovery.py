@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -231,8 +230,7 @@ SUBAGENT_FOLDERS = RESULT_FOLDERS | {"subagents", "workflows"}
 """`RESULT_FOLDERS` and the folders of subagents' sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """A session that was found but not read.
 
     Attributes:

@@ -8,9 +8,10 @@ import os
 import stat
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, is_link
@@ -74,8 +75,7 @@ UNREADABLE_SECONDS = 3.0
 """Delay before an unreadable file is reported: while being written, a file may be unreadable for a moment."""
 
 
-@dataclass(frozen=True)
-class Update:
+class Update(Struct, frozen=True):
     """A change to a followed session.
 
     Attributes:

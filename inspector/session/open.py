@@ -9,11 +9,13 @@ decompressed again up to the last whole frame.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from inspector.session.discovery import describe_folder
 from inspector.session.errors import SessionError
@@ -192,8 +194,7 @@ FIRST_PART_BYTES = 1 << 20
 """Bytes read before the first rows are shown; every further part is twice as long."""
 
 
-@dataclass(frozen=True)
-class Loading:
+class Loading(Struct, frozen=True):
     """A partly loaded session.
 
     Attributes:

@@ -8,12 +8,11 @@ to the session's diagnostics and to the certainty of every total.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from msgspec import DecodeError, json, structs
+from msgspec import DecodeError, Struct, field, json, structs
 
 from inspector.session.json import decode_json
 
@@ -45,8 +44,7 @@ def excludes_reasoning(total: int, prompts: Iterable[int], output: int, reasonin
     return False
 
 
-@dataclass(frozen=True)
-class UsageFields:
+class UsageFields(Struct, frozen=True, dict=True):
     """The known fields of one kind of usage report. A field inside another is written as `outer.inner`.
 
     Attributes:

@@ -211,7 +211,7 @@ def _why_not_listed(place: Path) -> str:
 
 def _again(header: Header) -> Header | None:
     """Return the header of a named session with its current size and time."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from inspector.session.files import Locator
 
