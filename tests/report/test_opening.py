@@ -58,10 +58,21 @@ def test_the_title_is_the_cost_and_its_avoidable_part_or_the_saving_of_the_plan(
     assert page_content(planned).title.endswith(f" of this session's {cost}")
     alone = structs.replace(planned, plans=[])
     assert page_content(alone).title == f"This session cost {cost}; {avoidable} of it was avoidable"
-    misses = structs.replace(planned.cache_misses, calls=0, extra_usd=0.0)
+    misses = structs.replace(planned.cache_misses, calls=0, extra_usd=0.0, causes=[])
     assert page_content(structs.replace(alone, cache_misses=misses)).title == (
         f"This session cost {cost}; nothing of it was avoidable"
     )
+
+
+def test_only_misses_with_a_known_prevention_are_avoidable(planned: Report) -> None:
+    (expired, *others) = [row for row in planned.cache_misses.causes if not row.expected]
+    assert not others
+    unknown = structs.replace(expired, cause="unknown", prevention="", calls=3, extra_usd=2.0)
+    misses = structs.replace(planned.cache_misses, calls=4, extra_usd=2.3, causes=[unknown, expired])
+    report = structs.replace(planned, plans=[], cache_misses=misses)
+    tile = next(tile for tile in page_content(report).tiles if tile.title == "avoidable")
+    assert tile.cell.value == expired.extra_usd
+    assert notes(report)["avoidable"] == f"1 of 4 cache misses: {expired.prevention}"
 
 
 def test_three_figures_are_below_one_chart_and_the_chart_is_not_repeated(planned: Report) -> None:

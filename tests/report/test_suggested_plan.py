@@ -55,7 +55,9 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
         f"Risk: net {dollars(trim.worst)} to {dollars(trim.best)} (saves {dollars(trim.saved)}) after up to 1 "
         "re-fetch; 1 later call needed cut text"
     )
-    assert risk.endswith(" Untested: 14 of 14 results are never sent whole; tried: 30,000 characters on arrival.")
+    assert risk.endswith(
+        " Beyond what has been tried: 14 of 14 results are never sent whole; tried: 30,000 characters on arrival."
+    )
     assert verdict == "Claude Code cannot apply it; your own code can."
 
 

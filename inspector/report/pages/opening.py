@@ -5,11 +5,13 @@ It must make sense to readers who have never seen the program, so technical term
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.recoveries import BEYOND
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import LOWER_BOUND, CostParts, legend
@@ -319,11 +321,42 @@ def finding(report: Report, figures: FigureCells) -> str:
             loss = IN_TEXT.dollars(-(plan.saved.usd or 0))
             return f"Plan A would have cost {loss} more than this session's {cost.shown}"
         return f"Plan A would have saved {amount} of this session's {cost.shown}"
-    misses = report.cache_misses
-    if misses is None or misses.extra_usd is None:
+    avoidable = _avoidable(report)
+    if avoidable is None or avoidable.usd is None:
         return f"This session cost {cost.shown}"
-    avoidable = figures.cell("cache_misses", "extra_usd").shown if misses.calls else "nothing"
-    return f"This session cost {cost.shown}; {avoidable} of it was avoidable"
+    amount = avoidable.cell.shown if avoidable.calls else "nothing"
+    return f"This session cost {cost.shown}; {amount} of it was avoidable"
+
+
+class _Avoidable(NamedTuple):
+    """Extra cost of the cache misses with a known prevention, and the prevention of the costliest cause.
+
+    Misses of an unknown cause and those on the provider's side are not avoidable.
+    """
+
+    calls: int
+    tokens: int
+    usd: float | None
+    known: str
+    prevention: str
+
+    @property
+    def cell(self) -> Cell:
+        text = IN_TEXT.whole(self.tokens) if self.usd is None else IN_TEXT.dollars(self.usd)
+        return Cell(text, value=self.tokens if self.usd is None else self.usd, known=self.known)
+
+
+def _avoidable(report: Report) -> _Avoidable | None:
+    """Sum the misses with a known prevention; None if the session's misses are unknown."""
+    misses = report.cache_misses
+    if misses is None or not report.session.calls:
+        return None
+    rows = [row for row in misses.causes if MissCause(row.cause).is_avoidable]
+    rows.sort(key=lambda row: -(row.extra_usd or row.tokens or 0))
+    usd = None if misses.extra_usd is None else math.fsum(row.extra_usd or 0.0 for row in rows)
+    known = misses.known.get("extra_usd" if usd is not None else "tokens", "exact")
+    calls, tokens = (sum(getattr(row, name) or 0 for row in rows) for name in ("calls", "tokens"))
+    return _Avoidable(calls, tokens, usd, known, rows[0].prevention if rows else "")
 
 
 def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
@@ -336,7 +369,7 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
     )
     if cost.cell.value is None:
         cost = Tile("prompt tokens", figures.cell("baseline", "prompt_tokens"), "tokens", (Cell(f"in {calls}"),))
-    shown = [cost, *_avoidable_tile(report, figures)]
+    shown = [cost, *_avoidable_tile(report)]
     if report.plans:
         of_plan = _plan_tiles(report, figures)
         shown = [*shown, *of_plan] if is_suggested(report) else [cost, *of_plan, *shown[1:]]
@@ -345,18 +378,17 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
     return tuple(tile for tile in shown[:MOST_TILES] if tile.cell.value is not None)
 
 
-def _avoidable_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
-    """Return the tile of the extra cost of cache misses, or of their tokens without a price."""
-    misses = report.cache_misses
-    if misses is None or not report.session.calls:
+def _avoidable_tile(report: Report) -> Iterator[Tile]:
+    """Return the tile of the avoidable extra cost of cache misses, or of their tokens without a price."""
+    found, misses = _avoidable(report), report.cache_misses
+    if found is None or misses is None:
         return
     words = IN_TEXT.plural(misses.calls, "cache miss")
-    sent = "text the provider had already received was processed again"
-    note = f"{words}: {sent}" if misses.calls else "no call read less from the cache than it could have"
-    if misses.extra_usd is not None:
-        yield Tile("avoidable", figures.cell("cache_misses", "extra_usd"), note=(Cell(note),))
-    elif misses.calls:
-        yield Tile("avoidable", figures.cell("cache_misses", "tokens"), "tokens", (Cell(note),))
+    count = words if found.calls == misses.calls else f"{found.calls} of {words}"
+    note = f"{count}: {found.prevention}" if found.calls else f"none of {words} has a known prevention"
+    note = note if misses.calls else "no call read less from the cache than it could have"
+    if found.usd is not None or found.calls:
+        yield Tile("avoidable", found.cell, "tokens" if found.usd is None else "", (Cell(note),))
 
 
 def legend_of(shown: tuple[Tile, ...], lines: tuple[Line, ...]) -> str:

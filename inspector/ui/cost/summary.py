@@ -288,9 +288,11 @@ def _avoidable(misses: CacheMisses | None) -> Line:
         return (LineText(((EXPLAINING, _TEXT),), 6),)
     if not misses.misses:
         return (LineText(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
-    total = misses.total
-    cost = dollars(total.figure("extra_usd")) or f"{ON_SCREEN.short(total.tokens)} tokens"
+    total, could = misses.total, misses.preventable
+    amount = dollars(could.figure("extra_usd")) or f"{ON_SCREEN.short(could.tokens)} tokens"
+    cost = amount if could.calls else "nothing"
     count, key = ON_SCREEN.plural(total.calls, "cache miss"), (KEY_OF_MISSES, _FIGURE)
+    count = count if could.calls == total.calls else f"{could.calls} of {count}"
     avoidable = (("avoidable ", _TEXT), (cost, _FIGURE))
     return (LineText((*avoidable, (f" in {count} (", _TEXT), key, (")", _TEXT)), 2, avoidable),)
 
