@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,11 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.batching import Batching, ScheduleBuilder
 from inspector.strategies.core.operations import CutText
-from inspector.strategies.core.strategy import integer
-from inspector.strategies.core.batching import ScheduleBuilder
-from inspector.strategies.core.strategy import Decision
+from inspector.strategies.core.strategy import Decision, integer
 from inspector.strategies.history.arrival_order import arrivals
 
 if TYPE_CHECKING:
@@ -140,25 +138,73 @@ COLUMN = """    TimelineColumn(
     ),
     TimelineColumn("bar", """
 
-NEW_FILES = {
-    "strategies/library/keep_beginnings.py": STRATEGY,
-    "session/formats/tally.py": FORMAT,
-    "ui/hello.py": SCREEN,
-}
-LINES = {
-    "strategies/registry.py": [
-        ('    "tiered-stale": (', '    "keep-beginnings": ("keep_beginnings", "KeepBeginnings"),\n')
-    ],
-    "session/registry.py": [('    FormatModule("claude_code"', '    FormatModule("tally", ("tally",)),\n')],
-    "ui/timeline/columns.py": [('    TimelineColumn("bar", ', COLUMN.removesuffix('    TimelineColumn("bar", '))],
-    "ui/themes.py": [('    "cut": "text-warning",\n', '    "shape": "text-accent",\n')],
-    "ui/timeline/widget.py": [
-        ("    & > .timeline--cut {", "    & > .timeline--shape { color: $shape; text-style: italic; }\n")
-    ],
-    "ui/main/screen.py": [
-        (')\n"""Keys that work in every pane', ACTION.removesuffix(')\n"""Keys that work in every pane')),
-        ("if TYPE_CHECKING:\n", "from inspector.ui.hello import HelloScreen\n\n"),
-    ],
+COMMAND = '''
+"""`inspector hello`: a greeting."""
+
+from inspector.cli.output import ExitCode, write
+
+
+def add_arguments(parser):
+    parser.add_argument("name")
+
+
+def run(options):
+    write(f"hello {options.name}\\n")
+    return ExitCode.FINE
+'''
+
+COMMAND_ROW = """        Command(
+            "hello", "a greeting", "Prints a greeting.", ("inspector hello you",), "inspector.cli.hello"
+        ),
+"""
+
+
+class Addition(NamedTuple):
+    """New files of the package, and texts inserted before others in its files."""
+
+    files: dict[str, str]
+    lines: dict[str, list[tuple[str, str]]]
+
+
+ADDITIONS = {
+    "a strategy": Addition(
+        {"strategies/library/keep_beginnings.py": STRATEGY},
+        {
+            "strategies/registry.py": [
+                ('    "tiered-stale": (', '    "keep-beginnings": ("keep_beginnings", "KeepBeginnings"),\n')
+            ]
+        },
+    ),
+    "a session format": Addition(
+        {"session/formats/tally.py": FORMAT},
+        {"session/registry.py": [('    FormatModule("claude_code"', '    FormatModule("tally", ("tally",)),\n')]},
+    ),
+    "a timeline column": Addition(
+        {},
+        {"ui/timeline/columns.py": [('    TimelineColumn("bar", ', COLUMN.removesuffix('    TimelineColumn("bar", '))]},
+    ),
+    "a color": Addition(
+        {},
+        {
+            "ui/themes.py": [('    "cut": "text-warning",\n', '    "shape": "text-accent",\n')],
+            "ui/timeline/widget.py": [
+                ("    & > .timeline--cut {", "    & > .timeline--shape { color: $shape; text-style: italic; }\n")
+            ],
+        },
+    ),
+    "a screen with its key": Addition(
+        {"ui/hello.py": SCREEN},
+        {
+            "ui/main/screen.py": [
+                (')\n"""Keys that work in every pane', ACTION.removesuffix(')\n"""Keys that work in every pane')),
+                ("if TYPE_CHECKING:\n", "from inspector.ui.hello import HelloScreen\n\n"),
+            ]
+        },
+    ),
+    "a command": Addition(
+        {"cli/hello.py": COMMAND},
+        {"cli/commands.py": [('        Command(\n            "demo",', COMMAND_ROW)]},
+    ),
 }
 
 LOOK = """
@@ -214,6 +260,7 @@ seen["wrong"] = None
 with contextlib.redirect_stderr(io.StringIO()) as error:
     seen["wrong"] = printed("report", sample, "--strategy", "keep-beginnings:beginning=-1")[0], error.getvalue()
 seen["strategies"] = printed("strategies")
+seen["command"] = printed("hello", "you")
 print(json.dumps(seen))
 """
 
@@ -223,14 +270,15 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("added")
     package = folder / "inspector"
     shutil.copytree(ROOT / "inspector", package)
-    for name, text in NEW_FILES.items():
-        (package / name).write_text(text.lstrip(), encoding="utf-8")
-    for name, changes in LINES.items():
-        text = (package / name).read_text(encoding="utf-8")
-        for before, added in changes:
-            assert text.count(before) == 1, f"{name}: {before!r} is not there, or more than once"
-            text = text.replace(before, added + before)
-        (package / name).write_text(text, encoding="utf-8")
+    for addition in ADDITIONS.values():
+        for name, text in addition.files.items():
+            (package / name).write_text(text.lstrip(), encoding="utf-8")
+        for name, changes in addition.lines.items():
+            text = (package / name).read_text(encoding="utf-8")
+            for before, added in changes:
+                assert text.count(before) == 1, f"{name}: {before!r} is not there, or more than once"
+                text = text.replace(before, added + before)
+            (package / name).write_text(text, encoding="utf-8")
     tally = folder / "tally.jsonl"
     lines = [["user", "count to two"], ["assistant", "one, two"], ["user", "on"], ["assistant", "three"]]
     tally.write_text("".join(json.dumps({"tally": line}) + "\n" for line in lines), encoding="utf-8")
@@ -283,3 +331,15 @@ def test_a_colour_is_the_themes_and_where_it_is_used(seen: dict[str, Any]) -> No
 def test_a_screen_opens_with_its_key_and_is_in_the_help(seen: dict[str, Any]) -> None:
     assert "Say hello" in seen["help"]
     assert "hello from a screen of its own" in "\n".join(seen["hello"])
+
+
+def test_a_command_runs_by_its_name(seen: dict[str, Any]) -> None:
+    assert seen["command"] == [0, "hello you\n"]
+
+
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_the_architecture_page_has_the_number_of_files_that_an_addition_touches(name: str) -> None:
+    page = (ROOT / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| {name} \| (\d+) \|", page, re.MULTILINE)
+    assert row is not None
+    assert int(row[1]) == len(ADDITIONS[name].files) + len(ADDITIONS[name].lines)
