@@ -481,6 +481,12 @@ class Variable(NamedTuple):
 
 
 VARIABLES = (
+    Variable("INSPECTOR_ALERT", "Set for `alert_command`: the alert's cause."),
+    Variable("INSPECTOR_ALERT_TEXT", "Set for `alert_command`: its sentence."),
+    Variable("INSPECTOR_ALERT_NAME", "Set for `alert_command`: the session's name."),
+    Variable("INSPECTOR_ALERT_SESSION", "Set for `alert_command`: its path."),
+    Variable("INSPECTOR_ALERT_VALUE", "Set for `alert_command`: the value."),
+    Variable("INSPECTOR_ALERT_LIMIT", "Set for `alert_command`: its limit."),
     Variable(
         "INSPECTOR_LINE_MB", "Limit on a line of a session, in megabytes (64). Longer lines are skipped and listed."
     ),
