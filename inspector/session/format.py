@@ -103,7 +103,8 @@ def sessions_at(files: Iterable[Path]) -> Sequence[ContainedSession]:
 class Format(ABC):
     """A readable format. Its module lists it in `FORMATS`.
 
-    The module is imported on every format lookup, so methods import the readers they need.
+    The module is imported for lists of sessions, and for files that pass its conditions in the registry. In a folder,
+    `__init__` recognizes files, and its methods import the readers they need.
 
     Attributes:
         name: Value of `Session.format`.

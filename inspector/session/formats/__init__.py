@@ -1,1 +1,1 @@
-"""The supported formats, one module or package each, registered in `inspector.session.registry`."""
+"""The supported formats, one module or folder each, registered in `inspector.session.registry`."""
