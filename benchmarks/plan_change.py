@@ -62,6 +62,9 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
         pace.take()
+        # The plan is open while a strategy is switched off, too.
+        terminal.send(b"p")
+        terminal.settle(0.5)
         watch = partial(figures, limit=TIER)
         presses = range(bench.runs(RUNS))
         toggled = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]
@@ -86,7 +89,6 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
 
 def _go_to_slider(terminal: Terminal) -> None:
     """Give the slider the focus, however slowly the screen follows the keys."""
-    terminal.send(b"p")
     step, was_marked = "down", False
     for _ in range(40):
         terminal.settle(0.3)

@@ -376,11 +376,16 @@ class Detail(LineView):
     def _styled(self, style: str | Style) -> Style:
         return self.style_of(style) if isinstance(style, str) else self.style_of("detail--recorded") + style
 
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self.refresh()
+
     def draw_header(self, width: int) -> Strip:
-        """Draw the view labels, the title and the number of rows."""
+        """Draw the view labels, the title and the number of rows. Without the focus, only the current view is named."""
         header = self.style_of("detail--header")
         parts = [(" ", header)]
-        for index, (shown, label) in enumerate(views_in(width - 1, self.shown)):
+        views = [each for each in views_in(width - 1, self.shown) if self.has_focus or each[0] == self.shown]
+        for index, (shown, label) in enumerate(views):
             if index:
                 parts.append((BETWEEN_VIEWS, header))
             active = shown == self.shown
