@@ -8,21 +8,22 @@ import re
 import shutil
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pexpect
 import pytest
 
 from inspector import __version__
+from inspector.atomic_files import cache_folder
+from inspector.live import status_line
 from inspector.live.snapshot import schema_text
+from inspector.live.status import FILL_ALARM, FILL_WARNING, SOON_SECONDS
 from inspector.live.status_line import keep_saving
 from tests.conftest import ROOT
 from tests.live.made import call_lines, write_session
 from tests.program import COMMAND, environment, run_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -335,3 +336,9 @@ def test_tmux_shows_the_line_of_its_panes_folder(private_home: Path, tmp_path: P
         tmux("kill-server")
         screen.close(force=True)
     assert not list(tmp_path.rglob("oops"))
+
+
+def test_the_light_module_has_the_thresholds_and_the_folder_of_the_others() -> None:
+    assert dict(status_line.FILL_LEVELS) == {FILL_ALARM: "alarm", FILL_WARNING: "warning"}
+    assert status_line.SOON_SECONDS == SOON_SECONDS
+    assert Path(status_line.kept_path("x")).parent == cache_folder("status")
