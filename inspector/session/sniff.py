@@ -24,6 +24,9 @@ LONGEST_BEGINNING = 1 << 27
 
 SAMPLE_RECORDS = 50
 
+MOST_OTHERS = 1_000
+"""Lines without an object after which a file without any object so far is one document."""
+
 BLANK_BYTES = BLANKS.encode()
 
 SQLITE = b"SQLite format 3\x00"
@@ -123,6 +126,8 @@ class Sample:
                 value = _object(data[start:end])
                 if value is None:
                     others += 1
+                    if others == MOST_OTHERS and not records:
+                        return records, others  # one document over many lines
                 else:
                     records.append(value)
                 if len(records) == SAMPLE_RECORDS:

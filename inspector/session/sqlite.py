@@ -407,8 +407,11 @@ class RowInterpreter(Interpreter):
     owner_columns: ClassVar[frozenset[str] | None] = OWNER_COLUMNS
 
     @abstractmethod
-    def read(self, connection: sqlite3.Connection) -> None:
+    def read(self, connection: sqlite3.Connection) -> bool | None:
         """Read the current rows; the first time, all of them. `settle` then replaces the builder.
+
+        Returns:
+            False if the session did not change, so that `settle` is not needed.
 
         Raises:
             RowsGoneError: The session does not exist.
@@ -494,7 +497,8 @@ class SqliteReader:
             return FileChange.REPLACED
         before = self.snapshot()
         try:
-            self._read(state)
+            if not self._read(state):
+                return FileChange.NONE
         except RowsGoneError:
             return FileChange.VANISHED
         except DatabaseUnreadableError:
@@ -506,17 +510,23 @@ class SqliteReader:
         """Return the folder of the database, with links resolved, where its log is written."""
         return self._database.path.resolve().parent
 
-    def _read(self, state: DatabaseState) -> None:
+    def _read(self, state: DatabaseState) -> bool:
+        """Read the rows; return False if the session did not change."""
+        is_first = self._state is None
         self._held.give_up()
         with self._database.reading() as connection:
-            self._interpreter.read(connection)
+            is_changed = self._interpreter.read(connection) is not False
             known = self._interpreter.known_tables
             unread = unread_tables(connection, known, self._interpreter.owner_columns) if known else []
         # A commit between the state check and the read is read twice, rather than never.
         self._state, self._unreadable_since = state, None
+        diagnostics = unread_table_diagnostics(unread)
+        if not (is_first or is_changed) and diagnostics == self._interpreter.builder.current_diagnostics:
+            return False
         self._interpreter.settle()
-        self._interpreter.builder.current_diagnostics = unread_table_diagnostics(unread)
+        self._interpreter.builder.current_diagnostics = diagnostics
         self._session = None
+        return True
 
     def _wait(self) -> FileChange:
         now = time.monotonic()

@@ -377,8 +377,9 @@ class OpenCodeRows(RowInterpreter):
         self._stored: dict[str, MessageWithParts] = {}
         self._later = LaterRows()
 
-    def read(self, connection: sqlite3.Connection) -> None:
+    def read(self, connection: sqlite3.Connection) -> bool:
         """Read the current rows; data is loaded only for changed ones."""
+        before = self._state()
         columns = columns_of_tables(connection)
         view = _session(connection, columns, self._session)
         if view is None:
@@ -403,6 +404,11 @@ class OpenCodeRows(RowInterpreter):
         # Before version 2, this table holds other records, or copies of the old messages under other ids.
         if "seq" in columns.get(MESSAGE_ROWS, ()) and (view.is_second or not messages):
             self._later.read(connection, view, {identifier: time for identifier, _, time in messages})
+        return before != self._state()
+
+    def _state(self) -> object:
+        """Return everything read so far, for comparison."""
+        return self._view, [*self._messages.items()], [*self._parts.items()], self._parts_of, self._later.state()
 
     def settle(self) -> None:
         builder = self.builder = SessionBuilder()
@@ -448,6 +454,10 @@ class LaterRows:
         self._rows: dict[str, ReadRow[tuple[OpenCodeMessage, tuple[OpenCodePart, ...]]]] = {}
         self._copied: dict[str, bool | None] = {}
         self._stored: dict[str, MessageWithParts] = {}
+
+    def state(self) -> object:
+        """Return everything read so far, for comparison."""
+        return [*self._rows.items()], self._copied
 
     def read(self, connection: sqlite3.Connection, session: OpenCodeInfo, older: Mapping[str, Any]) -> None:
         """Read the rows that are not in the old tables.
