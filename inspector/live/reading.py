@@ -7,6 +7,7 @@ because their readers cannot start in the middle; larger documents than `MOST_DO
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,6 +33,10 @@ MOST_TAIL_BYTES: Final = 64 << 20
 
 MOST_DOCUMENT_BYTES: Final = 32 << 20
 """Larger documents are not read: each change would be read as a whole."""
+
+COSTLY_SECONDS: Final = 0.02
+REST: Final = 20
+"""After a refresh of more CPU time than that, the next one waits for this multiple of it."""
 
 
 class Beginning(NamedTuple):
@@ -80,6 +85,7 @@ class LiveReader:
         skipped_bytes: Bytes before that part.
         modified: Time of the last change of the file, seconds since the epoch.
         is_gone: True if the file does not exist or is not a session any more.
+        rests_until: Time of `time.monotonic` before which it should not be refreshed: whole documents are costly.
     """
 
     def __init__(self, path: Path, known: str = "", tail_bytes: int = TAIL_BYTES) -> None:
@@ -96,6 +102,7 @@ class LiveReader:
         self.path = path
         self.file = Locator.of(path).file
         self.is_gone = False
+        self.rests_until = 0.0
         self._known = known
         self._tail_bytes = tail_bytes
         self._open()
@@ -132,6 +139,13 @@ class LiveReader:
 
     def refresh(self) -> bool:
         """Read appended records; return True if the session changed."""
+        began = time.thread_time()
+        is_changed = self._refresh()
+        if (cost := time.thread_time() - began) > COSTLY_SECONDS:
+            self.rests_until = time.monotonic() + REST * cost
+        return is_changed
+
+    def _refresh(self) -> bool:
         try:
             found = self._reader.refresh()
             if found is FileChange.REPLACED or (self.is_gone and found is FileChange.NONE):

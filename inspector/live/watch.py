@@ -45,6 +45,9 @@ POLL_SECONDS: Final = 1.0
 INSPECTION_SECONDS: Final = 1.0
 """A changed file that is not a known session is inspected at most this often."""
 
+RESTING_SECONDS: Final = 0.4
+"""How soon a changed session is checked again that was not read because reading it is costly."""
+
 HEARTBEAT_SECONDS: Final = 30.0
 """Largest time between two snapshots: rates of the last minutes change without new records."""
 
@@ -100,6 +103,7 @@ class LiveBook:
         self._gone: dict[Path, float] = {}
         self._inspected: dict[Path, float] = {}
         self._due: set[Path] = set()
+        self._resting: set[Path] = set()
         self._identities: list[tuple[int, int] | None] = []
         self.places: list[tuple[Path, Format | None]] = []
 
@@ -124,14 +128,17 @@ class LiveBook:
 
     def touch(self, paths: Iterable[Path]) -> None:
         """Read what changed at some paths: known sessions, and new ones."""
-        changed = {_without_ending(path) for path in paths}
+        changed = {_without_ending(path) for path in paths} | self._resting
         folders = {path.parent for path in changed}
-        files = set()
+        files, self._resting = set(), set()
         for path, entry in list(self._entries.items()):
             reader = entry.reader
             is_inside = reader.file in changed or not changed.isdisjoint(reader.session.files)
-            if (is_inside or reader.watched() in folders) and reader.refresh():
-                self._update(entry)
+            if is_inside or reader.watched() in folders:
+                if time.monotonic() < reader.rests_until:
+                    self._resting.add(reader.file)
+                elif reader.refresh():
+                    self._update(entry)
             if path == reader.file:
                 files.add(reader.file)
         now, self._due, unknown = self._clock(), set(), self._due | (changed - files)
@@ -177,8 +184,8 @@ class LiveBook:
     def next_change(self) -> float:
         """Return the time at which some row changes without a new record, seconds since the epoch."""
         now = self._clock()
-        due = now + (INSPECTION_SECONDS if self._due else HEARTBEAT_SECONDS)
-        return min((entry.figures.next_change(now) for entry in self._entries.values()), default=due)
+        due = now + (RESTING_SECONDS if self._resting else INSPECTION_SECONDS if self._due else HEARTBEAT_SECONDS)
+        return min([due, *(entry.figures.next_change(now) for entry in self._entries.values())])
 
     def _search(self, places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles) -> None:
         oldest = self._clock() - ENDED_SECONDS

@@ -1,8 +1,10 @@
 import asyncio
 import os
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -193,6 +195,23 @@ def test_a_subagent_counts_for_its_parent_and_has_no_row(tmp_path: Path, book: L
     assert rows(book)[parent.path].subagents == 0
 
 
+def test_a_child_in_a_database_counts_for_its_parent(tmp_path: Path, book: LiveBook):
+    parent = make_agent(OpenCode, tmp_path, 0)
+    parent.call()
+    book.discover()
+    alone = rows(book)[parent.path]
+    child = make_agent(OpenCode, tmp_path, 1)
+    child.call()
+    with closing(sqlite3.connect(tmp_path / "opencode" / "opencode.db")) as database, database:
+        database.execute("UPDATE session_v2 SET parent_id = 'ses_0' WHERE id = 'ses_1'")
+    book.touch([tmp_path / "opencode" / "opencode.db"])
+
+    both = rows(book)
+    assert list(both) == [parent.path]
+    assert both[parent.path].subagents == 1
+    assert both[parent.path].spent.value == pytest.approx(2 * (alone.spent.value or 0))
+
+
 def test_a_session_resumed_in_a_new_file_replaces_the_row_of_the_old_one(tmp_path: Path, book: LiveBook):
     before = ClaudeCode(tmp_path / f"{NAMES[0]}.jsonl", time.time() - 60)
     before.call()
@@ -236,6 +255,24 @@ def test_a_document_over_the_limit_is_listed_as_unread(tmp_path: Path, book: Liv
     ((path, problem),) = found.unread
     assert path == agent.path
     assert "only those up to" in problem
+
+
+def test_a_costly_document_rests_and_is_read_later(tmp_path: Path, book: LiveBook, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reading, "COSTLY_SECONDS", 0.0)
+    monkeypatch.setattr(reading, "REST", 1e6)
+    agent = make_agent(Gemini, tmp_path, 0)
+    agent.call()
+    book.discover()
+    agent.call()
+    book.touch([agent.path])
+    number = agent.call()
+    book.touch([agent.path])
+    assert shown_call(rows(book)[agent.path]) == number - 1
+    assert book.next_change() <= time.time() + 0.4
+
+    monkeypatch.setattr(time, "monotonic", lambda: float("inf"))
+    book.touch([])
+    assert shown_call(rows(book)[agent.path]) == number
 
 
 def test_a_scan_reads_all_running_sessions_once(tmp_path: Path):
