@@ -14,9 +14,9 @@ from inspector.fleet.result_cache import ResultCache, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
+from inspector.replay.quantity import utc_time
 from inspector.replay.sessions import SubagentReader
 from inspector.report.before_after import SetSession, before_after_report, began, set_session
-from inspector.report.build_report import utc_time
 from inspector.report.document import ReportOptions
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.numbers import IN_TEXT

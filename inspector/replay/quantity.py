@@ -7,6 +7,7 @@ The entry defines the JSON field and its JSON Schema, titles of tables, and colu
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import Flag, StrEnum, auto
 from functools import cache
 from types import NoneType
@@ -182,6 +183,16 @@ def rounded_result(result: R, **changes: Any) -> R:
         elif name in entries:
             changes[name] = entries[name].rounded(value)
     return structs.replace(result, **changes)
+
+
+def utc_time(seconds: float | None) -> str:
+    """Format a time as ISO 8601 in UTC; empty if it is missing or out of range."""
+    if seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):  # a file may contain any number
+        return ""
 
 
 @cache

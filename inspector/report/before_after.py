@@ -29,9 +29,10 @@ from inspector.replay.quantity import (
     about,
     figure,
     quantities,
+    utc_time,
 )
 from inspector.replay.sessions import StartedTotals
-from inspector.report.build_report import to_report, utc_time
+from inspector.report.build_report import to_report
 from inspector.report.catalogue import FigureSet
 from inspector.report.folder import UnreadSession, summed
 from inspector.report.numbers import IN_TEXT, NOTHING, rounded, with_minus_sign

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,13 +27,12 @@ from inspector.replay.explain.cost_sheet import outcome_explanations
 from inspector.replay.explain.explanation import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
-from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result
+from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result, utc_time
 from inspector.report.cache_document import (
     CacheMissesFacts,
     CacheMissFacts,
     HourFacts,
     MissEvidenceFacts,
-    NextCallCostFacts,
     cache_settings,
 )
 from inspector.report.catalogue import (
@@ -75,7 +73,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.alternatives import NextCallCost
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow, ResendCost
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
@@ -468,16 +465,6 @@ def _calls(
     return rows
 
 
-def utc_time(seconds: float | None) -> str:
-    """Format a time as ISO 8601 in UTC; empty if it is missing or out of range."""
-    if seconds is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):  # a file may contain any number
-        return ""
-
-
 def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
     usage, output = inputs.recorded, recorded_calls(inputs.history).output
     cost = inputs.rates.cost(usage, output)
@@ -663,7 +650,7 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
         causes=[rounded_result(each) for each in found.causes],
         misses=[miss_facts(miss, replay.history, known) for miss in found.all],
         lifetime=None if change is None else rounded_result(change),
-        next_call=None if following is None else _next_call_facts(following),
+        next_call=None if following is None else rounded_result(following),
         settings=cache_settings(found, change),
     )
 
@@ -709,24 +696,6 @@ def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
         previous_message=before,
         message=now,
         rule=shown.rule,
-    )
-
-
-def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
-    return to_report(
-        NextCallCostFacts,
-        following,
-        prompt_tokens=Figure(following.prompt_tokens, HowKnown.PROJECTED),
-        cached_tokens=Figure(following.cached_tokens, HowKnown.PROJECTED),
-        fresh_tokens=Figure(following.fresh_tokens, HowKnown.PROJECTED),
-        compacted_tokens=Figure(following.compacted_tokens, HowKnown.PROJECTED),
-        compact_pays_after=Figure(following.compact_pays_after, HowKnown.PROJECTED),
-        lifetime_seconds=following.lifetime,
-        warm_chance=Figure(following.warm_chance, HowKnown.PROJECTED),
-        expires=utc_time(following.expires_at),
-        idle_at="" if following.idle is None else utc_time(following.idle.at),
-        idle_request_usd=None if following.idle is None else following.idle.request_usd,
-        idle_next_usd=None if following.idle is None else following.idle.next_usd,
     )
 
 

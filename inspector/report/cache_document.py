@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.alternatives import FIRST_VERSION, LifetimeChange
+from inspector.replay.analysis.alternatives import FIRST_VERSION, LifetimeChange, NextCallCost
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.cache_misses import HOUR, CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
@@ -206,7 +206,7 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     lifetime: Annotated[
         LifetimeChange | None, about("Projection with the cache's other lifetime; null if there is no choice.")
     ]
-    next_call: Annotated[NextCallCostFacts | None, about("Projected cost of the next call; null if nothing is cached.")]
+    next_call: Annotated[NextCallCost | None, about("Projected cost of the next call; null if nothing is cached.")]
     known: Known
     settings: Annotated[
         list[CacheSetting], about("Settings of the agent that would have saved, with their values.")
@@ -260,45 +260,6 @@ class MissEvidenceFacts(Struct, frozen=True, kw_only=True):
     ]
     message: Annotated[int | None, about("Message in the later prompt at that place, counted from 1; null for none.")]
     rule: Annotated[str, about("Agent's description of the edit that made them differ; empty if there is none.")]
-
-
-class NextCallCostFacts(Struct, frozen=True, kw_only=True):
-    """Projected cost of the main conversation's next prompt, in several cases, without the text to be added."""
-
-    prompt_tokens: Annotated[int | None, figure("next prompt", Unit.TOKENS, "Tokens of the prompt.")]
-    cached_tokens: Annotated[int | None, figure("cached", Unit.TOKENS, "The part of it that a warm cache holds.")]
-    lifetime_seconds: Annotated[float, about("Cache lifetime after a call, in seconds.")]
-    expires: Annotated[str, about("Time the cache goes cold, ISO 8601 in UTC; empty if the last call has no time.")]
-    warm_usd: Annotated[float | None, figure("warm", Unit.DOLLARS, "Cost of the prompt with a warm cache.")]
-    warm_chance: Annotated[
-        float | None,
-        figure("hit rate", Unit.SHARE, "Share of calls within five minutes that read the cache, 0 to 1."),
-    ]
-    cold_usd: Annotated[float | None, figure("cold", Unit.DOLLARS, "Cost of the prompt with a cold cache.")]
-    fresh_tokens: Annotated[int | None, figure("new conversation", Unit.TOKENS, "First prompt of a new conversation.")]
-    fresh_usd: Annotated[float | None, figure("new conversation", Unit.DOLLARS, "Cost of that prompt without a cache.")]
-    compacted_tokens: Annotated[int | None, figure("compacted prompt", Unit.TOKENS, "Prompt after a compaction.")]
-    compact_first_usd: Annotated[
-        float | None,
-        figure(
-            "compact first",
-            Unit.DOLLARS,
-            "Cost of a cold summary request, the summary, and the compacted prompt.",
-        ),
-    ]
-    compact_pays_after: Annotated[
-        int | None, figure("pays off after", Unit.CALLS, "Calls after which compacting first has cost less.")
-    ]
-    idle_at: Annotated[
-        str, about("Time at which the agent compacts the idle session, ISO 8601 in UTC; empty if it does not.")
-    ] = ""
-    idle_request_usd: Annotated[
-        float | None, figure("idle compaction", Unit.DOLLARS, "Cost of that summary request; null if there is none.")
-    ] = None
-    idle_next_usd: Annotated[
-        float | None, figure("after idle compaction", Unit.DOLLARS, "Cost of the next prompt after it.")
-    ] = None
-    known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
 
 
 class HourFacts(Struct, frozen=True, kw_only=True):

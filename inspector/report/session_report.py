@@ -27,7 +27,7 @@ from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.explanation import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result
+from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result, utc_time
 from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
@@ -40,7 +40,6 @@ from inspector.report.build_report import (
     price_facts,
     recorded_figures,
     to_report,
-    utc_time,
 )
 from inspector.report.catalogue import FigureSet
 from inspector.report.document import (

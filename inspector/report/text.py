@@ -67,11 +67,11 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
-    from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch
+    from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.quantity import How
-    from inspector.report.cache_document import CacheMissFacts, NextCallCostFacts
+    from inspector.report.cache_document import CacheMissFacts
     from inspector.report.catalogue import BandFacts, ExplanationFacts, InputFacts, PlanFacts
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.folder import FolderLifetimeFacts
@@ -240,7 +240,7 @@ def dearest_hour(report: Report) -> tuple[str, str] | None:
     return dollars(row.usd, row.known, "usd"), f"{time}{share}: {IN_TEXT.plural(row.calls, 'call')}{missed}"
 
 
-def next_call_text(found: NextCallCostFacts) -> str:
+def next_call_text(found: NextCallCost) -> str:
     """Describe the cost of the next call's prompt with a warm and a cold cache."""
     warm, cold = (dollars(getattr(found, name), found.known, name) for name in ("warm_usd", "cold_usd"))
     when = f" (from {found.expires.replace('T', ' ')[:16]} UTC)" if found.expires else ""

@@ -185,8 +185,8 @@ def heading_of(controller: SessionController) -> Heading:
         state=controller.state,
         changed=controller.changed,
         cold_at=None if next_call is None else next_call.expires_at,
-        warm_call="" if next_call is None else _written(next_call.warm_usd),
-        cold_call="" if next_call is None else _written(next_call.after_pause_usd),
+        warm_call="" if next_call is None else _written(next_call.figure("warm_usd")),
+        cold_call="" if next_call is None else _written(next_call.after_pause),
     )
 
 

@@ -541,12 +541,12 @@ def test_the_next_call_is_priced_warm_cold_afresh_and_compacted() -> None:
     assert (found.prompt_tokens, found.cached_tokens, found.fresh_tokens) == (prompt, 2 * STEP, STEP)
     assert found.expires_at == 360.0
     write, read = rates.cache_write_5m / 1e6, rates.cache_read / 1e6
-    assert found.warm_usd.value == pytest.approx(2 * STEP * read + (prompt - 2 * STEP) * write)
-    assert found.cold_usd.value == pytest.approx(prompt * write)
-    assert found.fresh_usd.value == pytest.approx(STEP * write)
+    assert found.warm_usd == pytest.approx(2 * STEP * read + (prompt - 2 * STEP) * write)
+    assert found.cold_usd == pytest.approx(prompt * write)
+    assert found.fresh_usd == pytest.approx(STEP * write)
     summary = found.compacted_tokens - STEP
     compact_first = prompt * write + summary * rates.output / 1e6 + found.compacted_tokens * write
-    assert found.compact_first_usd.value == pytest.approx(compact_first)
+    assert found.compact_first_usd == pytest.approx(compact_first)
     assert found.compact_pays_after is not None
     assert found.warm_chance == pytest.approx(0.96, abs=0.01)
     saved = (prompt - found.compacted_tokens) * (found.warm_chance * read + (1 - found.warm_chance) * write)

@@ -95,16 +95,15 @@ def test_the_next_call_after_a_pause_has_the_price_of_the_compacted_prompt() -> 
     # The prompt after the last call: its own 300,000, the answer and the question.
     found = next_call_cost(ran(*GROWN))
     assert found is not None
-    assert found.idle is not None
-    assert found.idle.at == 2 * MINUTE + 54 * MINUTE
-    assert found.idle.request_usd.value == pytest.approx(0.15 + 0.05, abs=0.005)
-    assert found.idle.next_usd.value == pytest.approx(0.22)
-    assert found.after_pause_usd == found.idle.next_usd
-    assert found.cold_usd.value == pytest.approx(3.0, abs=0.2)
+    assert found.idle_at == "1970-01-01T00:56:00Z"
+    assert found.idle_request_usd == pytest.approx(0.15 + 0.05, abs=0.005)
+    assert found.idle_next_usd == pytest.approx(0.22)
+    assert found.after_pause == found.figure("idle_next_usd")
+    assert found.cold_usd == pytest.approx(3.0, abs=0.2)
     small = next_call_cost(ran((0, FRESH), (1, 150_000)))
     assert small is not None
-    assert small.idle is None
-    assert small.after_pause_usd == small.cold_usd
+    assert small.idle_at == ""
+    assert small.after_pause == small.figure("cold_usd")
 
 
 def test_the_report_shows_the_setting() -> None:

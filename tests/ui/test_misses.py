@@ -224,7 +224,7 @@ async def test_what_could_have_been_is_projected_line_by_line(running, paused: P
         change, ahead = run.cache.lifetime, run.cache.next_call
         await Misses.opened(run)
         for amount in (change.usd, ahead.warm_usd, ahead.cold_usd, ahead.fresh_usd, ahead.compact_first_usd):
-            assert f"~{ON_SCREEN.dollars(amount.value)}" in run.text()
+            assert f"~{ON_SCREEN.dollars(amount)}" in run.text()
         assert "costs ~$0.10 more; " in run.text()
         assert f"pays off after {ahead.compact_pays_after} calls" in run.text()
         assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
@@ -387,7 +387,7 @@ async def test_a_session_being_written_says_the_state_of_its_cache(
         ahead = run.cache.recorded_next_call
         stop_clock(monkeypatch, ahead.expires_at + since_cold)
         run.forget_notice()
-        cold = ON_SCREEN.dollars(ahead.cold_usd.value) if since_cold > 0 else ""
+        cold = ON_SCREEN.dollars(ahead.cold_usd) if since_cold > 0 else ""
         await run.until(lambda: said in run.header_line and cold in run.header_line)
         assert "claude-opus" in run.header_line
 

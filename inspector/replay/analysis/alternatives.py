@@ -33,10 +33,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil, isnan
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
+from msgspec import field
 
 from inspector.replay.analysis.cache_misses import (
     FIVE_MINUTES,
@@ -55,7 +57,7 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.price_tables import models_of_provider
 from inspector.replay.pricing.prices import agent_version
 from inspector.replay.pricing.rates import RateColumn
-from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure, utc_time
 from inspector.session.model import ContextCause
 from inspector.tokens.model_names import Categorical, parse_model_name
 
@@ -357,59 +359,53 @@ SUMMARY_TOKENS = 2_000
 """Assumed length of a summary if the session has no compaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdleCost:
-    """Cost of leaving the session alone until its agent compacts it; all projected.
+class NextCallCost(FigureResult, frozen=True, kw_only=True):
+    """Projected cost of the main conversation's next prompt, in several cases, without the text to be added."""
 
-    Attributes:
-        at: Time of the compaction, seconds since the epoch; None if the last call has no time.
-        request_usd: The summary request: the prompt with a cache hit, and the summary.
-        next_usd: The next call's prompt after it, nothing cached.
-    """
-
-    at: float | None
-    request_usd: Figure
-    next_usd: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class NextCallCost:
-    """The next prompt with several prices; all projected, dollars None without a price.
-
-    Attributes:
-        prompt_tokens: Tokens of the prompt.
-        cached_tokens: The part in a warm cache.
-        lifetime: Cache lifetime in seconds.
-        expires_at: Time at which it goes cold, seconds since the epoch; None if the last call has no time.
-        warm_usd: The prompt with a cache hit.
-        warm_chance: Hit rate of a call within five minutes, 0 to 1.
-        cold_usd: The prompt with a cold cache.
-        fresh_tokens: Size of a new conversation's first prompt.
-        fresh_usd: That prompt, nothing cached.
-        compacted_tokens: Size of the prompt after a compaction.
-        compact_first_usd: A cold prompt that requests a summary, the summary, and the prompt after it.
-        compact_pays_after: Calls after which that is expected to be cheaper than continuing; None if it never is.
-        idle: Cost after an idle compaction, which replaces `cold_usd`; None if the agent will make none.
-    """
-
-    prompt_tokens: int
-    cached_tokens: int
-    lifetime: float
-    expires_at: float | None
-    warm_usd: Figure
-    warm_chance: float
-    cold_usd: Figure
-    fresh_tokens: int
-    fresh_usd: Figure
-    compacted_tokens: int
-    compact_first_usd: Figure
-    compact_pays_after: int | None
-    idle: IdleCost | None = None
+    prompt_tokens: Annotated[int | None, figure("next prompt", Unit.TOKENS, "Tokens of the prompt.")]
+    cached_tokens: Annotated[int | None, figure("cached", Unit.TOKENS, "The part of it that a warm cache holds.")]
+    lifetime_seconds: Annotated[float, about("Cache lifetime after a call, in seconds.")]
+    expires: Annotated[str, about("Time the cache goes cold, ISO 8601 in UTC; empty if the last call has no time.")]
+    warm_usd: Annotated[float | None, figure("warm", Unit.DOLLARS, "Cost of the prompt with a warm cache.")]
+    warm_chance: Annotated[
+        float | None,
+        figure("hit rate", Unit.SHARE, "Share of calls within five minutes that read the cache, 0 to 1."),
+    ]
+    cold_usd: Annotated[float | None, figure("cold", Unit.DOLLARS, "Cost of the prompt with a cold cache.")]
+    fresh_tokens: Annotated[int | None, figure("new conversation", Unit.TOKENS, "First prompt of a new conversation.")]
+    fresh_usd: Annotated[float | None, figure("new conversation", Unit.DOLLARS, "Cost of that prompt without a cache.")]
+    compacted_tokens: Annotated[int | None, figure("compacted prompt", Unit.TOKENS, "Prompt after a compaction.")]
+    compact_first_usd: Annotated[
+        float | None,
+        figure(
+            "compact first",
+            Unit.DOLLARS,
+            "Cost of a cold summary request, the summary, and the compacted prompt.",
+        ),
+    ]
+    compact_pays_after: Annotated[
+        int | None, figure("pays off after", Unit.CALLS, "Calls after which compacting first has cost less.")
+    ]
+    idle_at: Annotated[
+        str, about("Time at which the agent compacts the idle session, ISO 8601 in UTC; empty if it does not.")
+    ] = ""
+    idle_request_usd: Annotated[
+        float | None, figure("idle compaction", Unit.DOLLARS, "Cost of that summary request; null if there is none.")
+    ] = None
+    idle_next_usd: Annotated[
+        float | None, figure("after idle compaction", Unit.DOLLARS, "Cost of the next prompt after it.")
+    ] = None
+    known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
 
     @property
-    def after_pause_usd(self) -> Figure:
-        """The next prompt after a pause longer than the cache's lifetime."""
-        return self.cold_usd if self.idle is None else self.idle.next_usd
+    def expires_at(self) -> float | None:
+        """Time the cache goes cold, in seconds since the epoch; None if the last call has no time."""
+        return datetime.fromisoformat(self.expires).timestamp() if self.expires else None
+
+    @property
+    def after_pause(self) -> Figure:
+        """Dollars of the next prompt after a pause longer than the cache's lifetime."""
+        return self.figure("cold_usd" if self.idle_next_usd is None else "idle_next_usd")
 
 
 def next_call_cost(replay: Replay) -> NextCallCost | None:
@@ -441,25 +437,28 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
     pays = ceil(more / less_each) if less_each > 0 and not np.isnan(more) else None
     time = session.calls[last].time
     rule = idle_rule(replay)
-    idle = None
+    idle: dict[str, str | Figure] = {}
     if rule is not None and prompt >= rule.min_tokens:
         request = cached * read + (prompt - cached) * other + summary * output
-        at = None if time is None else time + rule.after_seconds
-        idle = IdleCost(at, _projected(request), _projected(compacted * other))
-    return NextCallCost(
-        prompt_tokens=prompt,
-        cached_tokens=cached,
-        lifetime=lifetime,
-        expires_at=None if time is None else time + lifetime,
+        idle = {
+            "idle_at": utc_time(None if time is None else time + rule.after_seconds),
+            "idle_request_usd": _projected(request),
+            "idle_next_usd": _projected(compacted * other),
+        }
+    return NextCallCost.of(
+        prompt_tokens=_projected(prompt),
+        cached_tokens=_projected(cached),
+        lifetime_seconds=lifetime,
+        expires=utc_time(None if time is None else time + lifetime),
         warm_usd=_projected(cached * read + (prompt - cached) * other),
-        warm_chance=chance,
+        warm_chance=_projected(chance),
         cold_usd=_projected(cold),
-        fresh_tokens=fresh,
+        fresh_tokens=_projected(fresh),
         fresh_usd=_projected(fresh * other),
-        compacted_tokens=compacted,
+        compacted_tokens=_projected(compacted),
         compact_first_usd=_projected(compact_first),
-        compact_pays_after=pays,
-        idle=idle,
+        compact_pays_after=Figure(pays, HowKnown.PROJECTED),
+        **idle,
     )
 
 

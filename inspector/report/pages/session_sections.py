@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch
+from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.cache_misses import CauseTotal
 from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.quantity import Output, Unit, quantities, quantity
 from inspector.report.as_model import as_model_rows
-from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts, NextCallCostFacts
+from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts
 from inspector.report.catalogue import CostParts, ProjectionFacts, labeled_figure
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.document import SessionFacts
@@ -435,7 +435,7 @@ def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
     parts += [Line((Cell(f"Setting: {plain(each.text)}."),), is_item=True) for each in found.settings]
     if found.next_call is not None:
         parts.append(Line((Cell(f"The next call: {next_call_text(found.next_call)}."),)))
-        parts.append(Table("The next call", ("", ""), _figures("next_call", NextCallCostFacts, figures)))
+        parts.append(Table("The next call", ("", ""), _figures("next_call", NextCallCost, figures)))
     return parts
 
 
@@ -453,7 +453,7 @@ def _switched(switches: list[ModelSwitch], figures: FigureCells) -> list[Part]:
 
 
 def _figures(
-    name: str, kind: type[LifetimeChange | NextCallCostFacts], figures: FigureCells
+    name: str, kind: type[LifetimeChange | NextCallCost], figures: FigureCells
 ) -> tuple[tuple[Cell, ...], ...]:
     rows = []
     for field, each in quantities(kind).items():

@@ -185,7 +185,7 @@ def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
     if cache.lifetime is not None:
         lines.append(_other_lifetime(cache.lifetime))
     lines += [(f"setting: {one_line(each.text)}", f"setting: {one_line(each.setting)}") for each in cache.settings]
-    if cache.next_call is not None and cache.next_call.cold_usd.value is not None:
+    if cache.next_call is not None and cache.next_call.cold_usd is not None:
         lines += [_next_call(cache.next_call), *_idle(cache.next_call), _instead(cache.next_call)]
     return tuple(next((each for each in line if len(each) <= width), line[-1]) for line in lines)
 
@@ -212,22 +212,24 @@ def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
 
 
 def _next_call(cost: NextCallCost) -> tuple[str, ...]:
-    lived = f"cached for {duration(cost.lifetime)}"
-    short = f"next call: {dollars(cost.warm_usd)} while the cache is warm, {dollars(cost.cold_usd)} once it is cold"
+    lived = f"cached for {duration(cost.lifetime_seconds)}"
+    warm, cold = (dollars(cost.figure(name)) for name in ("warm_usd", "cold_usd"))
+    short = f"next call: {warm} while the cache is warm, {cold} once it is cold"
     return f"{short} ({ON_SCREEN.whole(cost.prompt_tokens)} tokens, {lived} after the last call)", short
 
 
 def _idle(cost: NextCallCost) -> list[tuple[str, ...]]:
     """Describe the idle compaction that comes before the cache goes cold; empty if there is none."""
-    if cost.idle is None:
+    if "idle_request_usd" not in cost.known:
         return []
-    short = f"left alone: compacted for {dollars(cost.idle.request_usd)}, then {dollars(cost.idle.next_usd)} a call"
+    request, then = (dollars(cost.figure(name)) for name in ("idle_request_usd", "idle_next_usd"))
+    short = f"left alone: compacted for {request}, then {then} a call"
     return [(f"{short}, before the cache goes cold ({SETTING} turns that off)", short)]
 
 
 def _instead(cost: NextCallCost) -> tuple[str, ...]:
-    fresh = f"new conversation {dollars(cost.fresh_usd)}"
-    compact = f"compact {dollars(cost.compact_first_usd)}"
+    fresh = f"new conversation {dollars(cost.figure('fresh_usd'))}"
+    compact = f"compact {dollars(cost.figure('compact_first_usd'))}"
     pays = cost.compact_pays_after
     when = "never pays off" if pays is None else f"pays off after {ON_SCREEN.plural(pays, 'call')}"
     short = f"instead: {fresh}; {compact}, {when}"
