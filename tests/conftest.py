@@ -22,6 +22,32 @@ sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parent.parent
 
+CORE = (
+    "session/test_claude_code_joining.py",
+    "session/test_codex.py",
+    "session/test_follow.py",
+    "session/test_growing.py",
+    "session/test_torn_lines.py",
+    "session/test_usage_fields.py",
+    "tokens/test_block_tokens.py",
+    "tokens/test_calibration.py",
+    "strategies/test_every_strategy.py",
+    "strategies/test_recorded_systems.py",
+    "strategies/test_tiered_stale.py",
+    "replay/test_agent_breakpoints.py",
+    "replay/test_invariants.py",
+    "replay/test_ledger.py",
+    "replay/test_prices.py",
+    "replay/test_refetches.py",
+    "report/test_golden.py",
+    "report/test_json_document.py",
+    "live",
+    "ui/test_screens.py",
+    "test_cli_commands.py",
+    "test_structure.py",
+)
+"""Files and folders in `-m core`: a part of every room that fails soonest, for a minute's check while writing."""
+
 FEW_FILES = 3
 NUMBERS = count()
 COLLECTED_AFTER = (20_000, 20, 10)
@@ -41,7 +67,21 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return cores + (3 if config.option.markexpr == "long" else 1)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files without core tests where only these are run: importing them takes longer than the tests."""
+    is_file = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    return True if config.option.markexpr == "core" and is_file and not _is_core(collection_path) else None
+
+
+def _is_core(path: Path) -> bool:
+    inner = path.relative_to(ROOT / "tests")
+    return inner.as_posix() in CORE or inner.parts[0] in CORE
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if _is_core(item.path) and not item.get_closest_marker("long"):
+            item.add_marker("core")
     is_all = all(
         Path(config.invocation_params.dir, argument).resolve() in (ROOT, ROOT / "tests") for argument in config.args
     )
