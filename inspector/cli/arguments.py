@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 FORMATS = {"text": "for people", "json": "for programs"}
 """Formats with their purpose."""
 
+FORMS = {
+    **FORMATS,
+    "html": "a self-contained page",
+    "md": "Markdown for pull requests and wikis",
+    "csv": "for spreadsheets, one row per call or block",
+}
+"""Formats of reports."""
+
 MOST_OF_A_NUMBER = 10**9
 """Limit on runs and factors: products of larger numbers are infinite."""
 

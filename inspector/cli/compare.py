@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
     FORMATS,
+    FORMS,
     add_as_model_argument,
     add_beyond_argument,
     add_fleet_arguments,
@@ -30,7 +31,6 @@ from inspector.cli.output import (
     print_or_save_report,
 )
 from inspector.cli.reading import is_list, priced_inputs, read_session
-from inspector.report.forms import FORMS, before_after_written
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -138,6 +138,7 @@ def _compare_sets(options: Namespace) -> int:
     from functools import partial
 
     from inspector.fleet.reports import EFFECT, compare_sets
+    from inspector.report.forms import before_after_written
 
     _check_sets(options)
     before, after = (options.before, options.after) if options.at is None else ([options.path], [])

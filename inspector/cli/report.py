@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
+    FORMS,
     add_as_model_argument,
     add_beyond_argument,
     add_fleet_arguments,
@@ -41,7 +42,6 @@ from inspector.cli.output import (
 )
 from inspector.cli.reading import is_list, newest, priced_inputs, read_session
 from inspector.replay.assumptions import ASSUMED_RUNS
-from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
 from inspector.tokens.counter import shared_counter
 
@@ -136,6 +136,8 @@ def _text_on_session(options: Namespace) -> str:
     if (kept := results.kept(options.path, key)) is not None:
         return kept.decode("utf-8", "surrogatepass")
     began = time.time_ns()
+    from inspector.report.forms import written
+
     session = read_session(options.path, keeps_texts=True)
     subagents = SubagentReader()
     report = _worked_out(session, options, wanted, subagents)
@@ -164,6 +166,7 @@ def _worked_out(session: Session, options: Namespace, wanted: ReportOptions, sub
 
 def _report_on_folder(options: Namespace) -> int:
     from inspector.fleet.reports import report_on_folder
+    from inspector.report.forms import folder_written
 
     for name in SINGLE_SESSION_OPTIONS:
         if getattr(options, name):

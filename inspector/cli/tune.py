@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
+    FORMS,
     LARGEST_WINDOW,
     add_beyond_argument,
     add_fleet_arguments,
@@ -23,7 +24,6 @@ from inspector.cli.arguments import (
 )
 from inspector.cli.output import CommandError, ExitCode, ProgressLine, check_target, narrate, print_or_save_report, save
 from inspector.cli.reading import is_list, resolve_targets
-from inspector.report.forms import FORMS, tune_written
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -120,6 +120,7 @@ def run(options: Namespace) -> int:
     if missing:
         narrate(missing)
     results.close()
+    from inspector.report.forms import tune_written
     from inspector.report.secret_redaction import shown_path
 
     plan_file, options.output = options.output, options.report

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from inspector.report.tuning import TuneReport
 
 
-FORMS = {
-    "text": "for people",
-    "json": "for programs",
-    "html": "a self-contained page",
-    "md": "Markdown for pull requests and wikis",
-    "csv": "for spreadsheets, one row per call or block",
-}
-"""Formats with their purpose."""
-
-
 def written(
     report: Report,
     form: str,
@@ -51,7 +41,7 @@ def written(
 
     Args:
         report: The report; csv needs its ledger, html needs ledger and comparison for all charts.
-        form: A name of `FORMS`.
+        form: `text`, `html`, `md` or `csv`.
         rows: Rows of csv: `calls` or `blocks`.
         color: Color the plain text, for a terminal.
         is_interactive: Make the page's charts interactive, which is most of its size.
@@ -114,7 +104,7 @@ def tune_written(
 
     Args:
         report: The result.
-        form: One of `FORMS`.
+        form: `text`, `html`, `md` or `csv`.
         color: Color the plain text.
         is_interactive: Make the page's charts interactive with a script.
         plan_file: The file the plan is written to; empty if it is not.

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
+from inspector.cli.arguments import FORMS
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.replay.assumptions import ASSUMED_RUNS
 from inspector.report.document import ReportOptions
-from inspector.report.forms import FORMS, written
+from inspector.report.forms import written
 from inspector.report.session_report import report_of
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

@@ -7,11 +7,11 @@ from threading import Event
 import pytest
 
 from inspector.cli import main
+from inspector.cli.arguments import FORMS
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.sessions import replay_session
 from inspector.report import session_report
-from inspector.report.forms import FORMS
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.reports import REPORT_FORMS
