@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.live.away import PausePrices, pause_advice
 from inspector.live.status import Activity, CacheState, CacheStatus, Forecast, HourlyRate, LiveSession, Loop
 from inspector.live.watch import LiveSnapshot
 from inspector.replay.figure import Band, Figure, HowKnown
@@ -269,3 +270,16 @@ async def test_the_live_screen_is_laid_out_as_kept(
     )
     async with watching(source, monkeypatch, size) as (run, _):
         await compare(run, name)
+
+
+async def test_the_cost_of_a_pause_is_shown_once_the_agent_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 100,000 tokens: $0.10 warm and $1.25 cold, for an hour; a new session writes 20,000 tokens at $12.50 a million.
+    prices = PausePrices(100_000, 0.1, 1.25, 1e-6, 12.5e-6, 25e-6, 3600.0, fresh=20_000)
+    advice = pause_advice(prices, (), format_name="codex", agent="Codex", last=NOW, now=NOW)
+    async with watching(Fixed(replace(WAITING, away=advice), CALM_ONE), monkeypatch, (100, 24)) as (run, _):
+        await run.tap("a")
+        await run.until_shown("cost of a pause with the next prompt")
+        line = next(line for line in run.lines() if "new session" in line)
+        assert line.count("~$0.25") == 3
+        await run.tap("escape", "down", "a")
+        await run.until_shown("The cost of a pause is known once the agent waits")

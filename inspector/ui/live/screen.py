@@ -16,9 +16,11 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from inspector.live.alerts import AlertRules, Notifier
+from inspector.live.away import advice_lines
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import LIVE
+from inspector.ui.dialogs.dialog import DiagnosticsScreen
 from inspector.ui.figure_table.table import Piece, Sorting, header_pieces, row_pieces, widths_for
 from inspector.ui.live.rows import (
     COLUMNS,
@@ -240,7 +242,7 @@ class LiveScreen(SingleResultScreen[None]):
     def on_mount(self) -> None:
         """Follow the sessions while the screen exists, so that alerts are delivered behind an open session too."""
         self.add_class("-empty")
-        self._pane.set_subtitle("⏎ open", "n next", "o sessions", "? help", "esc close")
+        self._pane.set_subtitle("⏎ open", "n next", "a pause", "o sessions", "? help", "esc close")
         self.set_interval(1, self._tick)
         self.run_worker(self._follow(), group="live", description="follow the running sessions", exit_on_error=False)
 
@@ -326,6 +328,17 @@ class LiveScreen(SingleResultScreen[None]):
             self._set("#live-note", "No session needs attention.")
         else:
             self.table.go_to(place)
+
+    def action_away(self) -> None:
+        """Show the cost of a pause of the session under the cursor, for each action before it."""
+        session = self.table.session
+        if session is None or session.away is None:
+            self._set("#live-note", "The cost of a pause is known once the agent waits, for a model with a price.")
+            return
+        lines = advice_lines(names_of([session])[0], session.away)
+        self.open_over(
+            DiagnosticsScreen("\n".join(lines[1:]), lines[0], "a command or setting is at the end of a line")
+        )
 
     def action_back(self) -> None:
         """Go back to the previous screen, or quit without one."""
