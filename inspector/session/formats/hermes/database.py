@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
-from inspector.session.formats.hermes import is_meta
-from inspector.session.formats.hermes.reader import (
+from inspector.session.formats.hermes import (
     MESSAGE,
     MODEL_COLUMNS,
     SESSION,
@@ -25,6 +24,7 @@ from inspector.session.formats.hermes.reader import (
     fill,
     hermes_message,
     inherited,
+    is_meta,
 )
 from inspector.session.json import clean_string, compact_json, json_in, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink

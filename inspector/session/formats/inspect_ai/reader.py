@@ -35,7 +35,7 @@ from inspector.session.formats.chat import (
     lifetime_of,
     role_of,
 )
-from inspector.session.formats.inspect_ai.samples import (
+from inspector.session.formats.inspect_ai import (
     Archive,
     buffer_of,
     chosen,
