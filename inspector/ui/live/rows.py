@@ -218,7 +218,9 @@ def _compaction_text(session: LiveSession) -> str:
         return text
     low, high = round(found.calls.low), round(found.calls.high)
     span = f" ({low} to {high})" if low != high else ""
-    text = f"{text} in {_calls_text(session)}{span}" if round(found.calls.middle) >= 1 else f"{text} at the next call"
+    if round(found.calls.middle) < 1:
+        return f"{text} at the next call"
+    text = f"{text} in {_calls_text(session)}{span}"
     return text if found.minutes is None else f"{text}, about {age(60 * found.minutes.middle)}"
 
 
