@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from argparse import BooleanOptionalAction
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspector.cli.arguments import (
     FORMS,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from inspector.replay.sessions import SubagentReader
-    from inspector.report.document import Report, ReportOptions
+    from inspector.report.document import Report
     from inspector.session.model import Session
 
 
@@ -124,10 +123,9 @@ def run(options: Namespace) -> int:
 
 def _text_on_session(options: Namespace) -> str:
     """Write the report on one session, or return an earlier run's if all its inputs are unchanged."""
-    # Help does not need these slow imports.
+    # Help does not need these slow imports, nor a kept report those below.
     from inspector.fleet.result_cache import source_of, version_of
     from inspector.fleet.session_tasks import SessionTask
-    from inspector.replay.sessions import SubagentReader
 
     results, wanted = kept_results(options), _report_options(options)
     task = SessionTask(options.path, session_terms(options))
@@ -135,9 +133,10 @@ def _text_on_session(options: Namespace) -> str:
     key = task.key("text", wanted, options.at, form, version_of(DRAWS_CHARTS))
     if (kept := results.kept(options.path, key)) is not None:
         return kept.decode("utf-8", "surrogatepass")
-    began = time.time_ns()
+    from inspector.replay.sessions import SubagentReader
     from inspector.report.forms import written
 
+    began = time.time_ns()
     session = read_session(options.path, keeps_texts=True)
     subagents = SubagentReader()
     report = _worked_out(session, options, wanted, subagents)
@@ -146,22 +145,23 @@ def _text_on_session(options: Namespace) -> str:
     # Session texts are not cached, nor results that more time would have improved.
     is_complete = report.best_plan is None or report.best_plan.is_complete
     is_complete &= report.as_model is None or report.as_model.is_searched or bool(report.plans)
-    if results.is_on and not wanted.texts and is_complete:
+    if results.is_on and not options.include_text and is_complete:
         source = source_of(session, began, task.terms.pricing.today, subagents.files())
         results.keep(options.path, key, text.encode("utf-8", "surrogatepass"), source)
         results.close()
     return text
 
 
-def _worked_out(session: Session, options: Namespace, wanted: ReportOptions, subagents: SubagentReader) -> Report:
+def _worked_out(session: Session, options: Namespace, wanted: dict[str, Any], subagents: SubagentReader) -> Report:
+    from inspector.report.document import ReportOptions
     from inspector.report.session_report import report_of
 
     plans = [plan_of(request, session) for request in options.plans]
     inputs = priced_inputs(session, options)
     costs = subagents.read(session, inputs.pricing, cache=inputs.cache, counter=shared_counter())
-    wanted = replace(wanted, switch_at=switch_call(inputs, options))
+    asked = ReportOptions(**wanted, switch_at=switch_call(inputs, options))
     with ProgressLine("comparing strategies") as progress:
-        return report_of(inputs, plans, wanted, progress, subagents=costs)
+        return report_of(inputs, plans, asked, progress, subagents=costs)
 
 
 def _report_on_folder(options: Namespace) -> int:
@@ -189,16 +189,15 @@ def _report_on_folder(options: Namespace) -> int:
     return ExitCode.INTERRUPTED if missing else ExitCode.FINE
 
 
-def _report_options(options: Namespace) -> ReportOptions:
-    from inspector.report.document import ReportOptions
-
+def _report_options(options: Namespace) -> dict[str, Any]:
+    """Return the values of `ReportOptions`, which is slow to import for the key of a kept report."""
     is_page = options.format == "html"
     comparison = is_page if options.compare is None else options.compare
     runs = ASSUMED_RUNS if options.runs_per_day is None and is_page else options.runs_per_day
-    return ReportOptions(
-        runs,
-        options.next_calls,
-        options.explain,
+    return dict(  # noqa: C408  named like arguments
+        runs_per_day=runs,
+        next_calls=options.next_calls,
+        explain=options.explain,
         ledger=options.ledger or is_page or options.format == "csv",
         comparison=comparison,
         # The page marks the best plan in its comparison.
