@@ -27,7 +27,7 @@ from inspector.session.model import (
 from inspector.session.snapshot_list import SnapshotList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from inspector.session.model import Block, RecordedTotals, ReportedMiss, SessionLink, SideCall, TextSource, Usage
@@ -71,6 +71,8 @@ class SessionBuilder:
         self.current_diagnostics: tuple[Diagnostic, ...] = ()
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
+        self._empty: tuple[int, int, int] | None = None
+        """Number of empty records, and the line and offset of the first."""
         self._growing: dict[int, list[Block]] = {}
         self._blocks: SnapshotList[Block] = SnapshotList()
         self._first_blocks: list[int] = [0]
@@ -122,6 +124,23 @@ class SessionBuilder:
         messages[:] = self.complete_messages()
         self.messages = messages
 
+    def _empty_records(self) -> Iterator[Diagnostic]:
+        if self._empty:
+            count, line, offset = self._empty
+            yield Diagnostic(f"{count:,} empty record{'' if count == 1 else 's'}", line, offset, skipped=True)
+
+    def skip_empty(self, count: int, line: int, offset: int) -> None:
+        """Count empty records in a row, which are one diagnostic per session.
+
+        Args:
+            count: Number of records.
+            line: Line of the first.
+            offset: Its offset.
+        """
+        self._skipped += count
+        before, first_line, first_offset = self._empty or (0, line, offset)
+        self._empty = before + count, first_line, first_offset
+
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool, loses_usage: bool = False) -> None:
         self._skipped += skipped
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
@@ -153,6 +172,7 @@ class SessionBuilder:
         ignored = ignored_usage(calls, side_calls)
         diagnostics = [
             *(_ignored_field(name, count) for name, count in ignored.items()),
+            *self._empty_records(),
             *self._diagnostics,
             *self.current_diagnostics,
             *([unfinished] if unfinished is not None else []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from hashlib import blake2b
@@ -27,6 +28,9 @@ SLICE_BYTES = 1 << 20
 LINE_VARIABLE = "INSPECTOR_LINE_MB"
 DEFAULT_LINE_MB = 64
 """Limit on a line; agents write a few megabytes at most. Decoding takes several times the memory of the line."""
+
+EMPTY_RECORDS = re.compile(rb"^(?:\{\}\r?\n)+", re.MULTILINE)
+"""Empty objects, skipped together: a damaged file may hold millions."""
 
 HEAD_BYTES = 4096
 TAIL_BYTES = 64
@@ -266,7 +270,21 @@ class JsonlReader:
         self._tail_taken = False
 
     def _take(self, data: bytes) -> None:
+        """Interpret whole lines, and count empty records."""
+        end = 0
+        for run in EMPTY_RECORDS.finditer(data):
+            self._take_records(data[end : run.start()])
+            count, end = run[0].count(b"\n"), run.end()
+            self._interpreter.builder.skip_empty(count, self._lines + 1, self._offset)
+            self._offset += len(run[0])
+            self._lines += count
+            self._tail_taken = False
+        self._take_records(data[end:] if end else data)
+
+    def _take_records(self, data: bytes) -> None:
         """Interpret whole lines; unreadable ones become diagnostics."""
+        if not data:
+            return
         take, diagnose = self._interpreter.take, self._interpreter.builder.diagnose
         first_offset, first_line = self._offset, self._lines + 1
         number = end = 0

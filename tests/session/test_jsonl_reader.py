@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -347,3 +348,22 @@ def test_a_reader_near_the_end_reads_whole_lines_from_there_and_what_is_appended
     assert [session.text(block) for block in session.blocks] == ["second", "third"]
     path.write_bytes(second + third)
     assert reader.refresh() is FileChange.REPLACED
+
+
+def test_a_million_empty_records_are_one_diagnostic_and_nothing_of_the_rest_is_lost(tmp_path: Path) -> None:
+    script = Script()
+    script.prompt("list the files")
+    script.text("m1", usage={"input_tokens": 10, "output_tokens": 1})
+    path = script.write(tmp_path / "session.jsonl")
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    texts = [open_session(path).text(block) for block in open_session(path).blocks]
+    path.write_bytes(first + b"{}\n" * 1_000_000 + b"".join(rest) + b"{}\r\n" * 20)
+    began = time.process_time()
+    session = open_session(path)
+
+    assert time.process_time() - began < 5, "a second on a quiet machine"
+    assert session.skipped_records == 1_000_020
+    (diagnostic,) = session.diagnostics
+    assert (diagnostic.reason, diagnostic.line, diagnostic.offset) == ("1,000,020 empty records", 2, len(first))
+    assert [session.text(block) for block in session.blocks] == texts
+    assert len(session.calls) == 1
