@@ -110,7 +110,7 @@ def test_usage_by_model_and_task_names_the_requests_outside_the_conversation(tmp
         ("compression", Usage(uncached=9_000, output=700)),
         ("title_generation", Usage(uncached=300, output=9)),
     ]
-    # One model answered all calls, whatever the session was switched to later.
+    # One model answered all calls, even if the session was switched to another later.
     assert session.models == (SONNET,)
 
 
