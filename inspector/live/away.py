@@ -11,16 +11,16 @@ from enum import StrEnum
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.alternatives import (
+from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.context_window import (
     AFTER_SECONDS,
     AGENT,
     FIRST_VERSION,
     MIN_TOKENS,
     SETTING,
     SUMMARY_TOKENS,
+    agent_version,
 )
-from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.pricing.prices import agent_version
 from inspector.report.numbers import ON_SCREEN, age
 from inspector.session.model import Role
 

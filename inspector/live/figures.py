@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.live.away import PauseAdvice, PausePrices, pause_advice, pauses_of
 from inspector.live.forecast import forecast
 from inspector.live.status import UNKNOWN, Activity, CacheState, CacheStatus, HourlyRate, LiveSession, Loop
-from inspector.replay.analysis.alternatives import SUMMARY_TOKENS
 from inspector.replay.cache.cache_models import cache_model_for, with_lifetime_of
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.pricing.prices import compaction_size, context_window
+from inspector.replay.pricing.context_window import SUMMARY_TOKENS, compaction_size, context_window
 from inspector.session.files import last_written
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.registry import format_named

@@ -9,6 +9,9 @@ Sources: changelog of Claude Code (`ENABLE_PROMPT_CACHING_1H` 2.1.108, `promptCa
 (`setCacheKey`, `compaction.prune`). Codex and OpenCode have no setting for the lifetime of the cache.
 """
 
+# The schema needs the types at run time.
+# ruff: noqa: TC001
+
 from __future__ import annotations
 
 import json
@@ -16,11 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Struct, field
 
-from inspector.replay.analysis.alternatives import FIRST_VERSION, LifetimeChange, NextCallCost
+from inspector.replay.analysis.alternatives import LifetimeChange, NextCallCost
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.cache_misses import HOUR, CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.pricing.prices import agent_version
+from inspector.replay.pricing.context_window import FIRST_VERSION, agent_version
 from inspector.replay.quantity import Count, How, Known, Unit, about, figure
 from inspector.replay.tuning.compaction_costs import idle_outcome
 from inspector.report.numbers import IN_TEXT

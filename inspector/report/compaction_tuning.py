@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 import numpy as np
 from msgspec import Struct
 
-from inspector.replay.analysis.alternatives import (
+from inspector.replay.analysis.forecast import widened
+from inspector.replay.figure import HowKnown
+from inspector.replay.pricing.context_window import (
     AFTER_SECONDS,
+    CODEX_SHOWN,
     FIRST_VERSION,
     MIN_TOKENS,
     MIN_TOKENS_VARIABLE,
     SETTING,
 )
-from inspector.replay.analysis.forecast import widened
-from inspector.replay.figure import HowKnown
-from inspector.replay.pricing.prices import CODEX_SHOWN
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.replay.tuning.compaction_costs import LEAST_COMPACTIONS, EffectiveThreshold
 from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, Verdict

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from inspector.errors import InspectorError
 from inspector.hook.compiled import applied, left_out, partly_applied
-from inspector.replay.pricing.prices import CLAUDE_BUFFER, CLAUDE_SUMMARY, CODEX_SHARE, DEFAULT_THRESHOLDS
+from inspector.replay.pricing.context_window import CLAUDE_BUFFER, CLAUDE_SUMMARY, CODEX_SHARE, DEFAULT_THRESHOLDS
 from inspector.session.registry import format_named
 from inspector.strategies.core.strategy import Parametrized
 from inspector.strategies.history.tools import known_tools

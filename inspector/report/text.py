@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.replay.analysis.alternatives import SETTING
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
 from inspector.replay.analysis.cache_misses import CauseTotal, duration
 from inspector.replay.analysis.context_blocks import UNRECORDED
 from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.pricing.context_window import SETTING
 from inspector.replay.quantity import Output, quantity
 from inspector.report.as_model import as_model_rows, beyond_window_words
 from inspector.report.cache_document import CacheMissesFacts

@@ -8,7 +8,8 @@ from inspector.live.figures import LiveFigures
 from inspector.live.reading import LiveReader
 from inspector.live.status import Activity, Attention, CacheState, LiveSession
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.pricing.prices import ContextWindow, Pricing, compaction_size
+from inspector.replay.pricing.context_window import ContextWindow, compaction_size
+from inspector.replay.pricing.prices import Pricing
 
 NOW = 1_780_000_000.0
 NAME = "6b6f4218-90a5-4a59-8bb7-3f0de7a4a2c1.jsonl"

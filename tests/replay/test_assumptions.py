@@ -12,7 +12,8 @@ from inspector.replay.assumptions import Assumptions, RunsPerDay
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
-from inspector.replay.pricing.prices import CLAUDE_USUAL, Pricing, context_window
+from inspector.replay.pricing.context_window import CLAUDE_USUAL, context_window
+from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
 from inspector.replay.sessions import replay_session
 from inspector.report.session_report import report_of

@@ -54,8 +54,16 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.context_window import (
+    AFTER_SECONDS,
+    AGENT,
+    FIRST_VERSION,
+    MIN_TOKENS,
+    SLACK_SECONDS,
+    SUMMARY_TOKENS,
+    agent_version,
+)
 from inspector.replay.pricing.price_tables import models_of_provider
-from inspector.replay.pricing.prices import agent_version
 from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure, utc_time
 from inspector.session.model import ContextCause
@@ -283,22 +291,6 @@ def _kind_and_version(name: str) -> tuple[tuple[str, ...], tuple[int, int] | Non
     return words or ("",), (int(found[1]), int(found[2] or 0)) if found else None
 
 
-AGENT: Final = "claude-code"
-
-FIRST_VERSION: Final = (2, 1, 299)
-
-MIN_TOKENS: Final = 200_000
-
-AFTER_SECONDS: Final = 0.9 * HOUR
-
-SETTING: Final = '"idleCompaction": false'
-
-MIN_TOKENS_VARIABLE: Final = "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"
-
-SLACK_SECONDS: Final = 300.0
-"""A recorded compaction counts as idle if it began up to this long before the usual time, or later."""
-
-
 class IdleRule(NamedTuple):
     """Conditions for compacting an idle session.
 
@@ -353,10 +345,6 @@ def idle_calls(replay: Replay, rule: IdleRule) -> NDArray[np.bool_]:
     sizes = np.where(previous >= 0, replay.ledger.prompt_tokens[previous], 0)
     found: NDArray[np.bool_] = (sizes >= rule.min_tokens) & (inputs.gap_seconds >= rule.after_seconds)
     return found
-
-
-SUMMARY_TOKENS = 2_000
-"""Assumed length of a summary if the session has no compaction."""
 
 
 class NextCallCost(FigureResult, frozen=True, kw_only=True):

@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from inspector.replay.analysis.alternatives import AFTER_SECONDS, IdleRule, idle_rule, is_idle_compaction
+from inspector.replay.analysis.alternatives import IdleRule, idle_rule, is_idle_compaction
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.replay import replay as replay_plan
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.context_window import AFTER_SECONDS
 from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import ContextCause

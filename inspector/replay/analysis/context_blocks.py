@@ -24,7 +24,7 @@ import numpy as np
 
 from inspector.replay.analysis.alternatives import is_idle_compaction
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.pricing.prices import compaction_size
+from inspector.replay.pricing.context_window import compaction_size
 from inspector.session.files import joined_path, same_file
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import Action

@@ -28,10 +28,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.alternatives import SUMMARY_TOKENS, compacted_tokens, idle_rule, main_calls
+from inspector.replay.analysis.alternatives import compacted_tokens, idle_rule, main_calls
 from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Band, HowKnown
+from inspector.replay.pricing.context_window import SUMMARY_TOKENS
 from inspector.replay.pricing.rates import CallRates, RateColumn
 
 if TYPE_CHECKING:

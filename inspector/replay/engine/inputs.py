@@ -27,7 +27,8 @@ from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.replay.engine.token_scale import ResponseTokens, TokenScale, apportioned_usage
 from inspector.replay.figure import HowKnown
-from inspector.replay.pricing.prices import Pricing, context_window
+from inspector.replay.pricing.context_window import context_window
+from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 from inspector.tokens.model_names import parse_model_name
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_edits import ReusablePrefix
     from inspector.replay.engine.token_scale import CalibrationSource
-    from inspector.replay.pricing.prices import ContextWindow
+    from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.session.model import Call
     from inspector.strategies.history.history import History

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import Band, Figure
-    from inspector.replay.pricing.prices import ContextWindow
+    from inspector.replay.pricing.context_window import ContextWindow
     from inspector.tokens.block_tokens import UncertainMedia
 
 

@@ -20,15 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.alternatives import (
-    AGENT,
-    SUMMARY_TOKENS,
-    IdleRule,
-    has_hour_cache,
-    idle_rule,
-    is_idle_compaction,
-    main_calls,
-)
+from inspector.replay.analysis.alternatives import IdleRule, has_hour_cache, idle_rule, is_idle_compaction, main_calls
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.cache_misses import HOUR
 from inspector.replay.analysis.compaction_forecast import MANUAL, first_call_after
@@ -36,6 +28,7 @@ from inspector.replay.analysis.compactions import compaction_aftermaths
 from inspector.replay.analysis.forecast import band
 from inspector.replay.analysis.recoveries import usual_output
 from inspector.replay.figure import Band
+from inspector.replay.pricing.context_window import AGENT, SUMMARY_TOKENS
 from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.tuning.search import DRAWS, SEED, Verdict, has_enough
 

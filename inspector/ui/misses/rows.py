@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.alternatives import SETTING, main_calls, model_switch, other_models
+from inspector.replay.analysis.alternatives import main_calls, model_switch, other_models
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.cache_misses import describe_evidence, duration
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, lowest_confidence
+from inspector.replay.pricing.context_window import SETTING
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
