@@ -44,9 +44,7 @@ WAYS = {
     "a line is drawn": BrokenPart("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
     "a header is drawn": BrokenPart("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
     "a chart is drawn": BrokenPart("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
-    "a widget is drawn": BrokenPart(
-        "main.cost_pane.CostPane._answers", "cost", ("z", "d", "9", "enter"), "all figures"
-    ),
+    "a widget is drawn": BrokenPart("main.cost_pane.CostPane._line", "cost", ("1",), "Cost $"),
     "a key is pressed": BrokenPart("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
     "the wheel is turned": BrokenPart("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
     "a widget is told something": BrokenPart(
@@ -55,7 +53,7 @@ WAYS = {
     "a pane is told something": BrokenPart(
         "main.plan_pane.PlanPane.on_plan_panel_value_changed", "plan", ("down", "right"), "tiered-stale"
     ),
-    "a change is listened to": BrokenPart("cost.summary.summarize", "cost", ("1",), "all figures"),
+    "a change is listened to": BrokenPart("cost.summary.summarize", "cost", ("1",), "Cost $"),
     "a value is watched": BrokenPart("detail.widget.Detail.watch_shown", "detail", ("right",), "raw"),
     "a frame was drawn": BrokenPart("plan.panel.PlanList.scroll_to_focus", "plan", ("down",), "tiered-stale"),
     "a timer runs": BrokenPart("main.chart_pane.ChartPane._play_on", "chart", ("g", "space"), "█"),
