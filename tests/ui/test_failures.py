@@ -221,6 +221,8 @@ async def test_what_waits_for_a_frame_is_done_though_something_else_that_waited_
 ) -> None:
     done: list[bool] = []
     async with running(session_file.path) as run:
+        run.open_plan()
+        await run.pause()
         monkeypatch.setattr("inspector.ui.plan.panel.PlanList.scroll_to_focus", fail)
         run.after_frame(run.keep_entries_in_sight)
         run.after_frame(lambda: done.append(True))
@@ -291,7 +293,7 @@ def test_in_a_terminal_a_part_that_failed_reports_it_in_its_place_alone(tmp_path
     sample = ROOT / "sample_sessions" / "terminal-agent.jsonl"
     with TerminalProgram(tmp_path, "-c", BREAKING, str(sample), command=(sys.executable,)) as program:
         program.until(lambda: "Cost $0.20" in program.text, "the costs")
-        program.press("enter", shows="this part failed: LookupError: no such thing")
+        program.press("left", shows="this part failed: LookupError: no such thing")
         assert "Traceback" not in program.text
         assert b"Traceback" not in program.written
         log = tmp_path / "STATE" / "inspector" / "failures.log"
