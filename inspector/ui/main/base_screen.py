@@ -447,7 +447,7 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
             self.query_one("#place-line", ActionLine).pieces = (*pieces, (" returns to the newest", "text"))
 
     def _show_plan(self) -> None:
-        """Open the plan beside the rows while a strategy is on; otherwise name its strategies in one line."""
+        """Open the plan next to the rows while a strategy is on; otherwise name its strategies in one line."""
         self._refresh_hints()
         plan = self.controller.plan
         self.set_class(plan is not None and bool(plan.strategies), "-plan-on")
