@@ -270,9 +270,7 @@ class SessionsScreen(SingleResultScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="section", id="sessions") as box:
             box.border_title = Content("Sessions")
-            box.border_subtitle = Content(
-                "type to filter · ⏎ open · ctrl+l running sessions · f1 help · esc back"
-            )
+            box.border_subtitle = Content("type to filter · ⏎ open · ctrl+l running sessions · f1 help · esc back")
             yield Input(placeholder="filter by project, title, path, model or format")
             yield SessionList()
             yield Static(id="session-preview", markup=False)
