@@ -507,7 +507,7 @@ _ENVIRONMENT_INSIDE = re.compile(
     """,
     re.VERBOSE,
 )
-"""The same inside a line, with signs that end other values."""
+"""A variable inside a line, with signs that end other values."""
 _CONNECTION = _form(
     r"""
     (?:[;"'=]|^)[ \t]*+(?P<name>password|pwd)(?P<end>)[ \t]{0,4}=[ \t]{0,4}
