@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from unittest import mock
 
-from inspector.ui.actions.registry import BY_NAME
+from inspector.ui.all_actions import BY_NAME
 from tests.ui.recordings import Recording, recording
 
 if TYPE_CHECKING:

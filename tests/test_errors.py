@@ -7,7 +7,7 @@ import pytest
 
 import inspector
 from inspector import InspectorError, Plan
-from inspector.cli.exit_codes import ExitCode
+from inspector.cli.output import ExitCode
 from tests.program import run_here
 
 

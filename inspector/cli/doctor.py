@@ -565,7 +565,7 @@ def counting_finding() -> Finding:
 
 def price_finding() -> Finding:
     """Check the age of the prices, and the user's price file."""
-    from inspector.replay.pricing.price_file import PriceFileError, default_price_file
+    from inspector.replay.pricing.price_tables import PriceFileError, default_price_file
     from inspector.replay.pricing.prices import Pricing
 
     try:

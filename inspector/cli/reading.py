@@ -123,7 +123,7 @@ def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
     Raises:
         CommandError: The user's price file is invalid.
     """
-    from inspector.replay.pricing.price_file import PriceFileError
+    from inspector.replay.pricing.price_tables import PriceFileError
 
     try:
         return terms.pricing(price_file)

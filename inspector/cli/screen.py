@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
 
 def print_list(folders: Sequence[Path] | None) -> int:
     """Print the sessions in folders, or of this machine's agents, newest first."""
-    from inspector.replay.pricing.price_file import PriceFileError
+    from inspector.replay.pricing.price_tables import PriceFileError
     from inspector.replay.pricing.prices import Pricing
     from inspector.report.listings import sessions_text
     from inspector.report.session_summary import summarize

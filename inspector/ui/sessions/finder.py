@@ -224,7 +224,7 @@ def _again(header: Header) -> Header | None:
 
 def _pricing() -> Pricing:
     """Load the user's prices, or the built-in ones if their file is invalid, which reports mention."""
-    from inspector.replay.pricing.price_file import PriceFileError
+    from inspector.replay.pricing.price_tables import PriceFileError
     from inspector.replay.pricing.prices import Pricing
 
     try:
