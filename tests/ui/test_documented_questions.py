@@ -289,13 +289,13 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
     cut = counter.count(recorded) - counter.count(sent)
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("1", "home")
-        await run.press("g", "x")
+        await run.press("g", "x", "enter")
         since = next(
             call for call in range(end) if replay.text(block, call) != recorded and block_in(replay, block, call)
         )
         await shows(run, f"~{cut:,} tokens cut since call {since + 1} · tiered-stale: stale, tier ")
         await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
-        await run.tap("tab", "r", "R")
+        await run.tap("r", "R")
         await shows(run, '"parentUuid": "')
         kept = json.loads(run.detail.text)
         assert any(part.get("tool_use_id") for part in kept["message"]["content"])
