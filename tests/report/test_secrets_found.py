@@ -69,9 +69,8 @@ def test_a_part_of_a_text_shows_nothing_of_a_secret_that_its_edge_cuts():
         dressed = SURROUNDINGS["lines of text"](planted)
         text = f"{line * 20}{dressed}\n{line * 20}"
         at = text.index(planted.secret) + len(planted.secret) // 2
-        for part in (REDACTOR.part(text, 0, at), REDACTOR.part(text, at, len(text))):
-            if not is_hidden(planted, dressed, part):
-                missed.append(kind)
+        parts = (REDACTOR.part(text, 0, at), REDACTOR.part(text, at, len(text)))
+        missed += [kind for part in parts if not is_hidden(planted, dressed, part)]
     assert not missed
 
 
