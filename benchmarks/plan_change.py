@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import pairwise
 from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -64,7 +65,8 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
         pace.take()
         # The plan is open while a strategy is switched off, too.
         terminal.send(b"p")
-        terminal.settle(0.5)
+        while not any(f" {TIER} " in line and "●" in below for line, below in pairwise(terminal.screen())):
+            terminal.settle(0.3)
         watch = partial(figures, limit=TIER)
         presses = range(bench.runs(RUNS))
         toggled = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]

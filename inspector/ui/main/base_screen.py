@@ -9,7 +9,6 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from inspector.safe_text import one_line
-from inspector.session.unknown_parts import unknown_parts
 from inspector.ui.actions.action import ACTIONS_BY_NAME, do
 from inspector.ui.controller.host import Change
 from inspector.ui.controller.session import SessionController
@@ -414,6 +413,8 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         view, session = self.timeline.view, self.controller.session
         if view is not None and session is not None:
             rows = self.timeline.timeline
+            from inspector.session.unknown_parts import unknown_parts
+
             unknown = unknown_parts(session).count
             self.status.counts = StatusCounts(rows.follow, session.skipped_records, rows.new_rows, unknown)
 
