@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inspector.live.status import FILL_ALARM, FILL_WARNING
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -21,7 +19,12 @@ if TYPE_CHECKING:
 
 def level_of(fill: float | None) -> str:
     """Return the level of a fill: `calm`, `warning` or `alarm`."""
-    return "alarm" if (fill or 0) >= FILL_ALARM else "warning" if (fill or 0) >= FILL_WARNING else "calm"
+    if fill is None:
+        return "calm"
+    # Deferred because the first paint shows no fill.
+    from inspector.live.status import FILL_ALARM, FILL_WARNING
+
+    return "alarm" if fill >= FILL_ALARM else "warning" if fill >= FILL_WARNING else "calm"
 
 
 @dataclass(frozen=True)
