@@ -230,17 +230,18 @@ class Fill(NamedTuple):
 def fill_at(replay: Replay, call: int) -> Fill:
     """Return how full a call's prompt is; the number of recorded calls is the next prompt."""
     window, session = replay.inputs.window, replay.history.session
-    size = compaction_size(session.format, session.agent, window, _compacted_at(replay))
+    size = compaction_size(session.format, session.agent, window, _compacted_at(replay.history))
     is_window = size.value is None
     return Fill(prompt_at(replay, call), window.tokens if is_window else size, is_window)
 
 
-def _compacted_at(replay: Replay) -> list[int]:
+@cached_per_history
+def _compacted_at(history: History) -> tuple[int, ...]:
     """Return the recorded prompts at which automatic compactions fired, without those of idle sessions.
 
     A single compaction without a recorded trigger may have been requested by the user.
     """
-    session, found = replay.history.session, []
+    session, found = history.session, []
     for place, each in enumerate(session.compactions):
         if each.is_partial or each.trigger == "manual" or is_idle_compaction(session, place):
             continue
@@ -249,7 +250,7 @@ def _compacted_at(replay: Replay) -> list[int]:
         size = each.tokens_before or (usage.prompt if usage is not None else 0)
         if size:
             found.append((size, each.trigger))
-    return [size for size, trigger in found if trigger or len(found) > 1]
+    return tuple(size for size, trigger in found if trigger or len(found) > 1)
 
 
 def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
