@@ -47,7 +47,6 @@ class MediaTokens(NamedTuple):
     Attributes:
         kind: `audio`, `image`, `video`.
         served: `input` for uncached prompt tokens, `cache_read`, `output`.
-        tokens: Token count.
     """
 
     kind: str
@@ -62,9 +61,6 @@ class BillingTerms(NamedTuple):
         speed: `fast`.
         tier: `batch`, `flex`, `priority`.
         region: Requested inference region, if it affects the price: `us`.
-        web_searches: Searches the provider ran.
-        code_runs: Code executions the provider ran.
-        media: Media tokens by kind and how they were served.
     """
 
     speed: str = ""
@@ -100,7 +96,6 @@ class BillingTerms(NamedTuple):
 
     @classmethod
     def of_code(cls, code: str) -> BillingTerms:
-        """Parse the terms from `code`."""
         if not code:
             return DEFAULT_TERMS
         speed, tier, region, searches, runs, media = code.split("/")

@@ -63,14 +63,7 @@ def text_block(
     """Build a block with its length, digest and preview.
 
     Args:
-        kind: Kind of the block.
         text: Its whole text, without lone surrogates.
-        origin: Place of the block in the file.
-        tool_call_id: Joins a call and its result.
-        tool_name: The tool, if known.
-        is_error: True for a result that reports failure.
-        signature_characters: Length of a signature or encrypted content.
-        media: Images and documents in the block.
         media_data: The encoded bytes of `media`: two different screenshots must have different digests.
         plain_text: True if the text was one plain string in the record.
     """
@@ -106,11 +99,7 @@ class CachedTexts(ABC):
     """
 
     def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
-        """Create a source.
-
-        Args:
-            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
-        """
+        """Create a source."""
         self._blocks_of_record = blocks_of_record
         self._most_characters = CACHED_CHARACTERS
         self._recent: OrderedDict[Place, Texts] = OrderedDict()
@@ -179,13 +168,7 @@ class FileTexts(CachedTexts):
     """
 
     def __init__(self, paths: Sequence[Path], files: Sequence[BinaryIO], blocks_of_record: BlocksOfRecord) -> None:
-        """Create a source.
-
-        Args:
-            paths: The files, indexed by `origin.file`; for messages.
-            files: The same files, open for reading.
-            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
-        """
+        """Create a source. `paths`: the files, indexed by `origin.file`; for messages."""
         super().__init__(blocks_of_record)
         self._paths = tuple(paths)
         self._files = tuple(files)
@@ -221,10 +204,7 @@ class NamedTexts(CachedTexts):
         """Create a source.
 
         Args:
-            name: Name of the container, for messages.
             fetch: Reads a record by its name. Raises `TextUnavailableError`.
-            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
-            name_of: Returns the name of a block's record.
         """
         super().__init__(blocks_of_record)
         self._source = name

@@ -41,15 +41,9 @@ class SessionBuilder:
 
     Attributes:
         messages: Messages so far; blocks still being added are merged in by a snapshot.
-        calls: Calls so far.
-        contexts: Contexts so far.
-        compactions: Compactions so far.
-        record_counts: Number of records by kind.
-        title, agent, identifier, working_directory, window: As in `Session`.
         links: Related sessions, unique by kind, call and id.
         side_calls: Requests outside the conversation, by unique key.
         side_files: As in `Session`, without duplicates.
-        recorded_totals: As in `Session`.
         current_diagnostics: Diagnostics of the current state, recomputed for every snapshot.
     """
 
@@ -130,13 +124,7 @@ class SessionBuilder:
             yield Diagnostic(f"{count:,} empty record{'' if count == 1 else 's'}", line, offset, skipped=True)
 
     def skip_empty(self, count: int, line: int, offset: int) -> None:
-        """Count empty records in a row, which are one diagnostic per session.
-
-        Args:
-            count: Number of records.
-            line: Line of the first.
-            offset: Its offset.
-        """
+        """Count empty records in a row, which are one diagnostic per session."""
         self._skipped += count
         before, first_line, first_offset = self._empty or (0, line, offset)
         self._empty = before + count, first_line, first_offset
@@ -161,10 +149,6 @@ class SessionBuilder:
         """Return an immutable snapshot of everything read so far.
 
         Args:
-            format_name: Name of the format.
-            path: The opened path.
-            texts: Reads texts again.
-            files: The files that were read.
             unfinished: Diagnostic for an incomplete last record, which may still be completed.
         """
         self._flush()
@@ -259,7 +243,6 @@ class Thread:
 
     @property
     def members(self) -> list[int]:
-        """Message indices of the growing context."""
         return self.context.members if self.context is not None else []
 
     def add(self, message: Message, *, is_sent: bool = True) -> int:
@@ -285,15 +268,7 @@ class Thread:
         """Append a model's response and its call; return the message's index.
 
         Args:
-            message: The response.
-            model: Name of the model.
-            usage: Usage reported by the provider.
-            identifier: Request or response id.
             is_sent: Whether the response is part of later prompts.
-            miss: The provider's reason for a cache miss, if reported.
-            thinking: Requested thinking level.
-            betas: Requested beta features of the API.
-            terms: Billing terms other than model and tokens.
         """
         context = self.open_context()
         prompt_messages = len(context.members)
@@ -323,13 +298,7 @@ class Thread:
         self._builder.calls.append(structs.replace(call, **fields))
 
     def begin(self, cause: ContextCause, members: Iterable[int] = (), retained: int | None = None) -> OpenContext:
-        """Begin a new context.
-
-        Args:
-            cause: Why it begins.
-            members: The messages it begins with.
-            retained: Number of members kept from the previous context; all if None.
-        """
+        """Begin a new context. `retained`: number of members kept from the previous context; all if None."""
         self.context = self._builder.add_context(self.number, cause)
         self.context.members.extend(members)
         self.context.retained = len(self.context.members) if retained is None else retained
@@ -397,11 +366,7 @@ class CallMatcher:
     """
 
     def __init__(self, *, are_ids_left_out: bool = False) -> None:
-        """Start without calls.
-
-        Args:
-            are_ids_left_out: A result without an id may answer a call that has one.
-        """
+        """Start without calls. `are_ids_left_out`: a result without an id may answer a call that has one."""
         self._are_ids_left_out = are_ids_left_out
         self._open: list[_Called] = []
         self._latest: dict[str, _Called] = {}

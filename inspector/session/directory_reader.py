@@ -44,11 +44,7 @@ class DirectoryReader:
         """Create the reader without reading anything.
 
         Args:
-            path: The opened path.
-            folder: Folder of the event files.
-            format_name: Name of the format.
             numbers: Returns the number in a file's name, or None if the file is not an event.
-            interpreter: Receives the events.
             sidecar: A document with more data about the events.
             take_sidecar: Receives the sidecar's value whenever it changes or events it may describe are added.
         """
@@ -65,11 +61,7 @@ class DirectoryReader:
         self._texts = NamedTexts(folder.name, self._fetch, interpreter.blocks_of_record)
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all existing files.
-
-        Raises:
-            SessionError: The folder cannot be read.
-        """
+        """Read all existing files. Raises `SessionError` if the folder cannot be read."""
         try:
             names = self._look()
         except OSError as error:
@@ -88,7 +80,6 @@ class DirectoryReader:
         return self._interpreter.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
 
     def refresh(self) -> FileChange:
-        """Read new files and the sidecar document."""
         try:
             state = FileState.of(self._folder.stat())
             if self._state is not None and state[:2] != self._state[:2]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 PACKED_SUFFIXES = (".zst", ".zstd")
-"""Suffixes of compressed sessions."""
 
 SKIPPED_FOLDERS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
@@ -43,10 +42,8 @@ class ListedFile(Struct, frozen=True):
 
     Attributes:
         path: Full path.
-        name: File name.
         size: In bytes.
         modified: Seconds since the epoch.
-        inode: Inode number.
     """
 
     path: str
@@ -68,11 +65,7 @@ class FileSearch:
     """
 
     def __init__(self, passed_over: AbstractSet[str]) -> None:
-        """Initialize without results.
-
-        Args:
-            passed_over: Names of folders to skip, in addition to `SKIPPED_FOLDERS`.
-        """
+        """Initialize without results. `passed_over`: names of folders to skip, in addition to `SKIPPED_FOLDERS`."""
         self._passed_over = SKIPPED_FOLDERS | passed_over
         self._folders: dict[_FileKey, int] = {}
         self._files: set[_FileKey] = set()
@@ -87,7 +80,6 @@ class FileSearch:
 
         Args:
             places: Folders and files, each with the format it is the home of, or None.
-            depth: Search depth.
         """
         linked: list[tuple[list[tuple[os.DirEntry[str], int]], Path, Format | None]] = []
         for place, home_of in places:
@@ -234,16 +226,13 @@ class Header(Struct, frozen=True):
     """A session that was found but not read.
 
     Attributes:
-        path: Path that opens it.
         format: Name of its format, empty if unknown.
         size: File size in bytes.
-        modified: Seconds since the epoch.
         is_sniffed: True if its content was inspected, False if only its name was.
         parent: Path of the session that started it, if its location shows that; otherwise None.
         identifier: Its id, if the file holds several sessions.
         title: Its title, if the file holds several sessions.
         working_directory: The agent's working directory, if the file holds several sessions.
-        inode: Inode number of the file.
         problem: Why a file with a session's name cannot be read; empty for all others.
         is_subagent: True if its location or its database shows that another session started it.
     """
@@ -278,7 +267,6 @@ def found_in(folder: Path, sniffed: SniffedFiles | None = None, *, with_subagent
     """Yield the sessions below a folder, and files with a session's name that are not text, with the problem.
 
     Args:
-        folder: Folder or file to search.
         sniffed: Cache of inspected files; pass it again to inspect only changed ones.
         with_subagents: Include the sessions that others started, for sums over all calls.
     """
@@ -344,10 +332,6 @@ def list_sessions(
     """Yield sessions in batches: first all recognized by name, then the rest, newest first in each.
 
     Files with a session's name that are not text are included, with the problem.
-
-    Args:
-        places: Folders and files, each with the format it is the home of, or None.
-        sniffed: Cache of inspected files; pass it again to inspect only changed ones.
     """
     sniffed = {} if sniffed is None else sniffed
     named: list[Header] = []
@@ -400,7 +384,6 @@ def read_header(path: Path) -> Header | None:
 
 
 def _sniffed(file: ListedFile) -> Iterator[Header]:
-    """Yield the sessions in a file, detected by content."""
     path = Path(file.path)
     if any(format_.is_sidecar(path) for format_ in all_formats()):
         return

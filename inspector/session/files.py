@@ -40,7 +40,6 @@ COPIED_SECONDS = 3600.0
 """A file modified this long after its newest record is assumed to have been copied, not written by an agent."""
 
 DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Error numbers for a full disk or an exceeded quota."""
 
 SETTLE_SECONDS = 2.0
 """Invalid JSON is treated as still being written until the file has not changed for this long."""
@@ -55,7 +54,6 @@ class Locator(NamedTuple):
     """A path to a file and, optionally, to a session in it.
 
     Attributes:
-        file: The file or folder.
         session: Id of the session in the file; empty if not given.
     """
 
@@ -80,8 +78,6 @@ class FileState(NamedTuple):
     """Identity and version of a file: enough to distinguish appending from rewriting.
 
     Attributes:
-        device: Device number.
-        inode: Inode number.
         size: In bytes.
         modified: Modification time in nanoseconds since the epoch.
     """
@@ -128,7 +124,6 @@ def is_live(written: float | None, now: float) -> bool:
 
     Args:
         written: Result of `last_written`; None if unknown.
-        now: Seconds since the epoch.
     """
     return written is not None and now - written <= LIVE_SECONDS
 
@@ -180,7 +175,6 @@ def _no_temporary_file(error: OSError) -> TemporaryFolderError:
 
 
 def open_error_message(path: Path, error: OSError | ValueError) -> str:
-    """Return a one-line error message for a file that cannot be opened."""
     match error:
         case FileNotFoundError():
             return f"{path}: no such file or directory. Check the path."

@@ -79,7 +79,6 @@ class Update(Struct, frozen=True):
     """A change to a followed session.
 
     Attributes:
-        session: Its current state.
         change: `loaded`, `appended`, `reloaded`, `vanished`, `returned`, or `notice` for a message only.
         notice: One line for the user, or empty.
     """
@@ -95,7 +94,6 @@ class Follower:
     Not thread-safe. Once loaded, it never raises on any change to the file.
 
     Attributes:
-        path: The followed path.
         state: `live`; or, if only the last read session is available: `vanished` (no file), `replaced` (not a session
             any more), `unreadable` (empty or not readable).
         change: Result of the last `poll`: as in `Update.change`, or empty.
@@ -103,15 +101,10 @@ class Follower:
     """
 
     def __init__(self, path: Path | str, *, on_notice: Callable[[str], None] | None = None, load: bool = True) -> None:
-        """Open a session and read it.
+        """Open a session and read it. Raises `SessionError` if it cannot be read as a session.
 
         Args:
-            path: Its file or folder.
-            on_notice: Called with every notice.
             load: Read it now. Otherwise call and exhaust `load` before anything else.
-
-        Raises:
-            SessionError: It cannot be read as a session.
         """
         self.path = Path(path)
         self.state = "live"

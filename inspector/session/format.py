@@ -24,11 +24,7 @@ class ContainedSession(Struct, frozen=True):
 
     Attributes:
         path: The path that opens it: the file's path with the session's id.
-        identifier: The session's id.
-        title: Its title in the agent; may be empty.
         parent: Id of the session that started it as a subagent; empty for one that the user started.
-        working_directory: The agent's working directory; empty if unknown.
-        modified: Seconds since the epoch.
     """
 
     path: Path
@@ -43,7 +39,6 @@ class FullOutput(NamedTuple):
     """A complete tool output of which the model received a preview.
 
     Attributes:
-        file: File that holds it.
         text: Its text, or None if the file no longer exists.
     """
 
@@ -55,7 +50,6 @@ def home_of(variable: str, *default: str) -> Path:
     """Return a program's folder: from an environment variable, or a default below the user's home.
 
     Args:
-        variable: Name of the variable.
         default: Path components below the user's home.
     """
     configured = os.environ.get(variable)
@@ -87,7 +81,6 @@ def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[Co
     """Return the sessions of a file without modification times, newest first; empty if it holds only one.
 
     Args:
-        path: The file.
         titles: Name and title of each, in file order.
     """
     modified = path.stat().st_mtime
@@ -108,7 +101,6 @@ class Format(ABC):
 
     Attributes:
         name: Value of `Session.format`.
-        title: Display name.
         where: Where such sessions are found; empty if they can be anywhere.
         exact: Which figures are exact: the source of token counts.
         is_live: True if a session can be followed while it grows.
@@ -169,10 +161,6 @@ class Format(ABC):
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
         """Return the sessions started by the one at a path, as far as their location or their beginning shows it.
-
-        Args:
-            path: Path that opens the session.
-            identifier: Its id.
 
         Raises:
             SessionError: Its file cannot be read.

@@ -237,7 +237,6 @@ def amount(value: object) -> float:
 
 
 def count_or_none(value: object) -> int | None:
-    """Return a count, or None if the value is not one."""
     return count(value) or None
 
 
@@ -499,7 +498,6 @@ class Fields(dict[str, Node]):
     """The fields of an object. Missing fields are empty."""
 
     def value_of(self, name: str, default: Any = None) -> Any:
-        """Return a field's value, or the default if it is missing."""
         return self[name].value() if name in self else default
 
     def values_of(self, *names: str) -> dict[str, Any]:
@@ -613,9 +611,7 @@ def object_nodes(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> I
     """Yield the entries that are JSON objects, with their values; others become diagnostics.
 
     Args:
-        nodes: The entries.
         what: Expected content, for diagnostics: `a message`.
-        builder: Receives the diagnostics.
     """
     for node in nodes:
         value = node.value()
@@ -676,7 +672,6 @@ class _Places:
     """Maps bytes of a string's text to file offsets, where the text is escaped."""
 
     def __init__(self, quoted: bytes, offset: int) -> None:
-        """Map the text of a quoted string at `offset`."""
         self._ends, self._text_ends = [offset + 1], [0]
         end, text_end = 1, 0
         for found in ESCAPES.finditer(quoted):

@@ -40,12 +40,7 @@ MOST_SIDECAR_BYTES = 1 << 28
 
 
 class LinkedDocument(NamedTuple):
-    """An opened document.
-
-    Attributes:
-        number: Value of `origin.file` for its blocks.
-        node: Its content.
-    """
+    """An opened document. `number`: value of `origin.file` for its blocks."""
 
     number: int
     node: Node
@@ -120,7 +115,6 @@ class SidecarFile:
         """Create the sidecar without reading it.
 
         Args:
-            path: The document.
             part: Extracts the relevant part; changes elsewhere are ignored.
             decode: Decodes the bytes, returning None if they are unreadable; JSON by default.
         """
@@ -165,18 +159,14 @@ class JsonReader:
         linked: LinkedDocuments | None = None,
         opened: Path | None = None,
     ) -> None:
-        """Open a file.
+        """Open a file. Raises `SessionError` if it cannot be opened.
 
         Args:
             path: The file, optionally with the id of one of several sessions in it.
-            format_name: Name of the format.
             interpreter: Factory for an interpreter of the document; called again after each rewrite.
             sidecars: Documents that the interpreter reads too; a change in one rebuilds the session.
             linked: Documents opened by the interpreter because the session continues in them.
             opened: The requested path, if it is not the file.
-
-        Raises:
-            SessionError: It cannot be opened.
         """
         self._session_path = opened or path
         self._path = path = Locator.of(path).file
@@ -251,7 +241,6 @@ class JsonReader:
         self._builder, self._session = interpreter.builder, None
 
     def _format_found(self) -> str:
-        """Return the name of the format the file has now, or an empty string."""
         try:
             return detect(self._path).format.name
         except SessionError:
@@ -259,15 +248,10 @@ class JsonReader:
 
 
 def json_file_reader(path: Path, format_name: str, interpreter: Callable[[], RecordInterpreter]) -> Reader:
-    """Return a reader for records stored one per line or in one document.
+    """Return a reader for records stored one per line or in one document. Raises `SessionError` if it cannot be opened.
 
     Args:
         path: The file, optionally with the id of one of several sessions in it.
-        format_name: Name of the format.
-        interpreter: Factory for an interpreter of both lines and documents.
-
-    Raises:
-        SessionError: It cannot be opened.
     """
     if Sample(Locator.of(path).file).is_lines:
         return JsonlReader(path, format_name, interpreter())

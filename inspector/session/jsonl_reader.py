@@ -45,7 +45,6 @@ class ReadPlace(NamedTuple):
     Attributes:
         state: State of the file when it was opened.
         offset: Byte offset after the last line read.
-        lines: Number of lines before it.
         is_tail_taken: True if the last line read had no line end.
         unfinished: Diagnostic for an incomplete last line, which may still be completed.
         head: Length and digest of the beginning of the file.
@@ -71,16 +70,10 @@ class JsonlReader:
     def __init__(
         self, path: Path, format_name: str, interpreter: RecordInterpreter, opened: Path | None = None
     ) -> None:
-        """Open a file.
+        """Open a file. Raises `SessionError` if it cannot be opened.
 
         Args:
-            path: The file.
-            format_name: Name of the format.
-            interpreter: Receives its lines.
             opened: The requested path, if it is not the file.
-
-        Raises:
-            SessionError: It cannot be opened.
         """
         self._session_path = opened or path
         self._path = path = Locator.of(path).file
@@ -140,9 +133,6 @@ class JsonlReader:
         Line numbers in diagnostics then count from there. Skipped records are missing in the session, so only figures
         of single calls are complete.
 
-        Args:
-            length: Number of bytes.
-
         Returns:
             Number of bytes skipped; 0 if the file is not longer.
         """
@@ -183,7 +173,6 @@ class JsonlReader:
         return self._path.parent
 
     def refresh(self) -> FileChange:
-        """Check the file and read appended data."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
@@ -270,7 +259,6 @@ class JsonlReader:
         self._tail_taken = False
 
     def _take(self, data: bytes) -> None:
-        """Interpret whole lines, and count empty records."""
         end = 0
         for run in EMPTY_RECORDS.finditer(data):
             self._take_records(data[end : run.start()])

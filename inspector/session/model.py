@@ -111,11 +111,9 @@ class Block(Struct, frozen=True, gc=False):
     """The smallest part of a context.
 
     Attributes:
-        kind: Kind of the block.
         characters: Length of its text in Python characters; for a tool call, of the JSON of its input.
         digest: 16 bytes that identify the text (BLAKE2b of its UTF-8 form); equal texts have equal digests.
         preview: The beginning of the text as recorded, at most `PREVIEW_CHARACTERS`, not yet made safe for display.
-        origin: Place of the block in the file.
         tool_call_id: Joins a tool call and its result; empty for other kinds.
         tool_name: Name of the tool, on the call and on the result of a recorded call.
         is_error: True for a tool result that reports failure.
@@ -149,7 +147,6 @@ class Message(Struct, frozen=True, gc=False):
     blocks between two responses are one message.
 
     Attributes:
-        role: Role of the message.
         blocks: Its parts, in order.
         time: Seconds since the epoch, or None if not recorded.
         identifier: Its id from the provider or the file; may be empty.
@@ -180,7 +177,6 @@ class Usage(Struct, frozen=True, gc=False):
 
     Attributes:
         uncached: Prompt tokens without any cache read or write.
-        cache_read: Prompt tokens read from a cache.
         cache_write_5m: Prompt tokens written to a cache with a lifetime of five minutes (or the provider's only kind).
         cache_write_1h: Prompt tokens written to a cache with the longer lifetime: one hour, OpenAI 12 hours.
         output: Response tokens, including reasoning.
@@ -242,9 +238,6 @@ class Call(Struct, frozen=True, gc=False):
         prompt_messages: Number of the context's members that were sent.
         model: Name of the model as recorded; empty if unknown.
         time: Seconds since the epoch of the first record of the response, or None.
-        usage: Usage reported by the provider, or None.
-        identifier: Request or response id.
-        miss: The provider's report of a cache miss, if any.
         thinking: Requested thinking as recorded: a level, an effort, a budget; empty if not recorded.
         betas: Requested beta features of the API, sorted and comma-separated; None if not recorded.
         terms: Billing terms other than model and tokens, in the form of `BillingTerms.code`; empty for the defaults.
@@ -272,11 +265,6 @@ class SideCall(Struct, frozen=True, gc=False):
 
     Attributes:
         purpose: Its purpose in a word or two: `condenser`, `title`, `summary`, `side question`.
-        model: Name of the model as recorded; empty if unknown.
-        time: Seconds since the epoch, or None.
-        usage: Usage reported by the provider, or None.
-        identifier: Request or response id; may be empty.
-        terms: As in `Call`.
         response: Index of the message with the record that reports it; -1 if it has its own record.
         requests: Number of requests in its usage, 0 if unknown: only recorded totals report several in one.
     """
@@ -298,7 +286,6 @@ class RecordedTotals(Struct, frozen=True, gc=False):
         source: The record: `result`, `cost-state`, `session.shutdown`, `message cost`.
         usages: Model names and their summed usage; empty if only the cost is recorded.
         cost_usd: Cost as computed by the agent, or None.
-        requests: Number of requests, or None.
         first_call: Index of the first call of the range.
         end_call: Index after its last call.
         includes_subagents: True if requests in the files of subagents are included.
@@ -336,8 +323,6 @@ class Context(Struct, frozen=True, gc=False):
         members: Message indices in the order they are sent: first those carried over, then later additions.
         retained: Number of leading `members` that were kept from an earlier context, including a summary sent before
             them. 0 if none were kept.
-        cause: Why it began.
-        thread: The thread it belongs to.
     """
 
     members: Sequence[int]
@@ -356,7 +341,6 @@ class Compaction(Struct, frozen=True, gc=False):
         tokens_after: Prompt tokens after it as reported by the agent, or None.
         cleared_tool_call_ids: For a partial compaction: the calls with blanked results; empty for a full one.
         tokens_saved: Saved tokens as reported by the agent, or None.
-        time: Seconds since the epoch, or None.
     """
 
     message: int
@@ -379,7 +363,6 @@ class Diagnostic(Struct, frozen=True, gc=False):
     Attributes:
         reason: The problem in one line, without any session content.
         line: 1-based line number, 0 if the file has no lines.
-        offset: Byte offset of the record.
         skipped: True if the record was left out; False if it was read in part.
         loses_usage: True if the unreadable part may report usage, so that totals are lower bounds.
     """
@@ -406,8 +389,6 @@ class SessionLink(Struct, frozen=True, gc=False):
     """A related session. Each is counted separately: the calls of one are not in the other.
 
     Attributes:
-        kind: Its relation to this session.
-        identifier: Its id, or the agent's.
         path: Path that opens it. It may no longer exist; None if the record does not lead to a file.
         tool_call_id: The tool call that started the subagent; empty if not recorded.
         title: The task of the subagent or its type; empty if unknown.
@@ -447,8 +428,6 @@ class Session:
     """One recorded conversation. Equality ignores `texts`.
 
     Attributes:
-        format: Name of its format.
-        path: The file or folder it was read from.
         identifier: The agent's id of the session, or the file's stem.
         messages: Messages in file order.
         calls: Calls in order; one per response of a model, excluding synthetic ones.
@@ -467,7 +446,6 @@ class Session:
             prompt.
         side_files: Files and folders, existing or not, checked for such requests or for billing data.
         recorded_totals: Totals recorded by the agent, of ranges that do not overlap, in order.
-        texts: Reads texts again.
     """
 
     format: str

@@ -42,15 +42,10 @@ class ZstdReader:
     """Reads a compressed session."""
 
     def __init__(self, path: Path, open_inside: Callable[[Path], Reader], *, grows: bool = False) -> None:
-        """Open a file.
+        """Open a file. Raises `SessionError` if it cannot be opened.
 
         Args:
-            path: The compressed file.
-            open_inside: Opens the decompressed content.
             grows: True if agents append frames to it, the last of which may be incomplete.
-
-        Raises:
-            SessionError: It cannot be opened.
         """
         self._path = path
         self._open_inside = open_inside
@@ -62,11 +57,7 @@ class ZstdReader:
         self._inside: Reader | None = None
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Decompress and read it.
-
-        Raises:
-            SessionError: It is damaged or too large, or the disk is full.
-        """
+        """Decompress and read it. Raises `SessionError` if it is damaged or too large, or the disk is full."""
         self._file.seek(0)
         with temporary_folder() as folder:
             copy = folder / self._path.name.removesuffix(".zst")
@@ -133,14 +124,10 @@ class ZstdReader:
 
 
 def open_reader(path: Path | str, known: str = "") -> Reader:
-    """Return a reader for `path`, with nothing read yet.
+    """Return a reader for `path`, with nothing read yet. Raises `SessionError` if it cannot be read as a session.
 
     Args:
-        path: A file or folder.
         known: Name of its format if already detected; otherwise it is detected.
-
-    Raises:
-        SessionError: It cannot be read as a session.
     """
     path = Path(path)
     try:
@@ -214,7 +201,6 @@ def load_in_parts(reader: Reader, seconds_between: float = 0.0) -> Iterator[Load
     """Read a session in slices; yield a partial session after the first part and whenever its size has doubled.
 
     Args:
-        reader: A reader that has read nothing yet.
         seconds_between: Minimum interval between parts after the first.
 
     Raises:

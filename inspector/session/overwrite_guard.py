@@ -14,7 +14,6 @@ def problem_with_target(target: Path, source: Path | None = None) -> str:
     """Return the reason why a result must not be written to a file, or an empty string.
 
     Args:
-        target: Path of the result.
         source: The session of the result, if any.
 
     Returns:

@@ -93,11 +93,7 @@ class Record(NamedTuple):
 
 
 class Interpreter(ABC):
-    """Builds a session from the content passed by a reader.
-
-    Attributes:
-        builder: The session so far.
-    """
+    """Builds a session from the content passed by a reader."""
 
     def __init__(self, builder: SessionBuilder | None = None) -> None:
         self.builder = builder if builder is not None else SessionBuilder()
@@ -115,18 +111,13 @@ class DocumentInterpreter(Interpreter):
 
     @abstractmethod
     def take_document(self, document: Node) -> None:
-        """Read the whole document.
-
-        Raises:
-            SessionError: It does not contain the session.
-        """
+        """Read the whole document. Raises `SessionError` if it does not contain the session."""
 
 
 class RecordInterpreter(Interpreter):
     """Builds a session from records: lines, items of a list in a JSON document, or small files.
 
     Attributes:
-        decoder: Decodes lines.
         record_name: Name of a record in diagnostics, with its article.
         takes_texts: Receives the texts of a new record so that it need not be read again; None if they are not needed.
             Interpreters may ignore it.

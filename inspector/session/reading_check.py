@@ -31,13 +31,7 @@ if TYPE_CHECKING:
 
 
 class UsageTotals(NamedTuple):
-    """Token totals of a session.
-
-    Attributes:
-        prompt: Prompt tokens, including cache reads and writes.
-        cache_read: Prompt tokens read from a cache.
-        output: Response tokens.
-    """
+    """Token totals of a session. `prompt`: prompt tokens, including cache reads and writes."""
 
     prompt: int = 0
     cache_read: int = 0

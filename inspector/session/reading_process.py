@@ -32,19 +32,10 @@ send_session(sys.argv[1])
 
 
 class ReadingProcess:
-    """A subprocess that reads one session.
-
-    Attributes:
-        path: Path of the session.
-        identifier: Process id.
-    """
+    """A subprocess that reads one session. `identifier`: process id."""
 
     def __init__(self, path: Path) -> None:
-        """Start the subprocess.
-
-        Raises:
-            OSError: It cannot be started.
-        """
+        """Start the subprocess. Raises `OSError` if it cannot be started."""
         self.path = path
         # Keep the subprocess away from the terminal, which belongs to the screen.
         self._process = Popen(  # noqa: S603  Python itself, and a file as an argument
@@ -85,7 +76,6 @@ class ReadingProcess:
             self.stop()
 
     def stop(self) -> None:
-        """Kill the process and wait for its end."""
         self._process.kill()
         if self._process.stdout is not None:
             self._process.stdout.close()

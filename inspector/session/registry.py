@@ -40,9 +40,7 @@ class FormatModule(NamedTuple):
     """A module in `formats`, and the files that its formats may recognize, so that others do not import it.
 
     Attributes:
-        name: Its name.
         formats: Names of its formats, in detection order.
-        kinds: Kinds of files.
         fields: Fields of which JSON text has at least one, as in `Sample.fields`; empty if it may have none.
     """
 
@@ -209,15 +207,10 @@ class PlugInFormat(Format):
     """A format that delegates to one of another package, and answers for it if that fails."""
 
     def __init__(self, plug_in: PlugIn, loaded: object, note: Callable[[PlugIn, str], None]) -> None:
-        """Check a loaded format.
+        """Check a loaded format. Raises `UnusablePlugInError` if it is not a format, or its attributes are not usable.
 
         Args:
-            plug_in: Its entry point.
             loaded: A subclass of `Format`, or an instance of one.
-            note: Records a problem.
-
-        Raises:
-            UnusablePlugInError: It is not a format, or its attributes are not usable.
         """
         made = loaded() if isinstance(loaded, type) and issubclass(loaded, Format) else loaded
         if not isinstance(made, Format):

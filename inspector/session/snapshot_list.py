@@ -190,7 +190,6 @@ def map_chunks(
     Args:
         entries: A snapshot, or any sequence, which is treated as one chunk.
         cache_key: Cache key; one key must always belong to the same function.
-        compute: Computes the result from the items of a chunk.
     """
     return (
         entries.map_own_chunks(cache_key, compute)

@@ -56,21 +56,15 @@ class Sample:
     """The beginning of a file as bytes, lines and a document. Folders have no bytes.
 
     Attributes:
-        path: The inspected path.
-        is_directory: True for a folder.
         size: In bytes; 0 for a folder.
         head: The first 64 KB.
     """
 
     def __init__(self, path: Path, most_document_bytes: int | None = None) -> None:
-        """Inspect a path.
+        """Inspect a path. Raises `SessionError` if there is nothing readable.
 
         Args:
-            path: A file or folder.
             most_document_bytes: Maximum size of a document to be parsed; None for any size.
-
-        Raises:
-            SessionError: There is nothing readable.
         """
         self.path = path
         self._most_document_bytes = most_document_bytes

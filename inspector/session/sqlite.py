@@ -87,7 +87,6 @@ class DatabaseState(NamedTuple):
     """Identity and version of a database.
 
     Attributes:
-        main: The main file.
         counters: The main file's change counter and mode.
         log: The `-wal` file, or None.
         log_index: The header of the `-shm` file, empty if there is none.
@@ -100,11 +99,7 @@ class DatabaseState(NamedTuple):
 
 
 class Database:
-    """A database of another program.
-
-    Attributes:
-        path: The main file.
-    """
+    """A database of another program."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -186,7 +181,6 @@ def unread_tables(
     """Return the tables with rows of conversations that are not in `known`, without search indexes.
 
     Args:
-        connection: To the database.
         known: Names of the tables to leave out.
         owners: Columns of which a table needs one; None for a database of a single conversation.
     """
@@ -227,11 +221,7 @@ class LingeringConnection:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Return the connection, opening it if necessary.
-
-        Raises:
-            DatabaseUnreadableError: It is not readable.
-        """
+        """Return the connection, opening it if necessary. Raises `DatabaseUnreadableError` if it is not readable."""
         with self._lock:
             if self._connection is None:
                 with ExitStack() as opening:
@@ -311,12 +301,7 @@ class Selector:
     """Selects only existing columns."""
 
     def __init__(self, connection: sqlite3.Connection, columns: Columns | None = None) -> None:
-        """Use a connection.
-
-        Args:
-            connection: The database.
-            columns: Known columns by table; more are added as they are discovered.
-        """
+        """Use a connection. `columns`: known columns by table; more are added as they are discovered."""
         self.connection = connection
         self._columns = {} if columns is None else columns
 
@@ -333,9 +318,7 @@ class Selector:
         Args:
             table: Table name. Table, columns and condition are inserted into the statement unescaped: only `values` may
                 come from outside.
-            columns: Requested columns.
             condition: Rest of the statement after the table.
-            values: Values for its placeholders.
         """
         if table not in self._columns:
             found = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
@@ -433,13 +416,7 @@ class SqliteReader:
     """Reads one session of a database. Holds no connection between reads, except briefly for texts."""
 
     def __init__(self, path: Path, format_name: str, interpreter: RowInterpreter) -> None:
-        """Create the reader without reading anything.
-
-        Args:
-            path: The database, optionally with a session's id.
-            format_name: Name of the format.
-            interpreter: Reads the rows of that session.
-        """
+        """Create the reader without reading anything. `path`: the database, optionally with a session's id."""
         self._path = path
         self._format = format_name
         self._interpreter = interpreter
@@ -453,11 +430,7 @@ class SqliteReader:
         )
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read the session.
-
-        Raises:
-            SessionError: It is not readable or does not exist.
-        """
+        """Read the session. Raises `SessionError` if it is not readable or does not exist."""
         size = 0
         for attempt in range(ATTEMPTS):
             try:

@@ -147,8 +147,6 @@ class TransferPart(Struct, array_like=True):
     """Progress of reading, now and then with the partial session.
 
     Attributes:
-        done: Bytes read.
-        total: Bytes in total.
         session: The session so far, or None.
         place: The reader's position; only in the last part, which has the complete session.
     """
@@ -160,9 +158,6 @@ class TransferPart(Struct, array_like=True):
 
     def resume_with(self, reader: Reader) -> Loading | None:
         """Resume reading in this process after the last part.
-
-        Args:
-            reader: A reader that has read nothing yet.
 
         Returns:
             The loading state, or None if the reader cannot resume because it is of another kind or the file was

@@ -24,7 +24,6 @@ class UnknownParts(Struct, frozen=True):
 
     Attributes:
         agent: The program and its version as recorded; the format's name if the file does not name it.
-        sessions: Number of sessions.
         records: Number of records by unknown kind.
         fields: Number of usage reports by unknown field.
     """

@@ -33,8 +33,6 @@ def excludes_reasoning(total: int, prompts: Iterable[int], output: int, reasonin
     Args:
         total: The reported total, 0 for none.
         prompts: Sizes of the prompt that the total may include, most likely first.
-        output: The reported output.
-        reasoning: The reported reasoning tokens.
     """
     if not total or not reasoning:
         return False

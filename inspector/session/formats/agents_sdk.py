@@ -56,7 +56,6 @@ class AgentsSdkFormat(Format):
 
 
 ITEM = "item:"
-"""Prefix of an item's row name."""
 
 COLUMNS = ("id", "session_id", "message_data", "created_at")
 
@@ -66,9 +65,7 @@ class StoredItem(NamedTuple):
 
     Attributes:
         item: Its content; empty if it is not a JSON object.
-        name: Its row name.
         length: Length of its text in bytes.
-        time: Seconds since the epoch, or None.
     """
 
     item: Mapping[str, Any]

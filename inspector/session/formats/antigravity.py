@@ -202,14 +202,7 @@ class Generation(NamedTuple):
     """One request to a model.
 
     Attributes:
-        number: Its row number.
         steps: Numbers of the steps it produced.
-        model: Name of the model; empty if not recorded.
-        model_code: Internal number of the model, 0 if not recorded.
-        time: Time of the request in seconds since the epoch, or None.
-        usage: Reported usage, or None.
-        identifier: The provider's response id; may be empty.
-        terms: Billing terms.
         checkpoint: Number of the checkpoint that replaced earlier steps in its prompt; -1 for none.
         covered: Numbers of the replaced steps.
     """
@@ -227,11 +220,7 @@ class Generation(NamedTuple):
 
 
 def generation_of(number: int, data: bytes) -> Generation:
-    """Convert a row of `gen_metadata`.
-
-    Raises:
-        ProtobufError: It is not a message.
-    """
+    """Convert a row of `gen_metadata`. Raises `ProtobufError` if it is not a message."""
     row = ProtobufMessage(data)
     chat = row.message(1)
     usage, start = chat.message(4), chat.message(9)
@@ -272,7 +261,6 @@ def _model(chat: ProtobufMessage) -> str:
 
 
 def time_of(timestamp: ProtobufMessage) -> float | None:
-    """Return seconds since the epoch, or None."""
     seconds = count(timestamp.number(1))
     return seconds_of_any(seconds + count(timestamp.number(2)) / 1e9)
 
@@ -347,7 +335,6 @@ def _tool_call(message: ProtobufMessage) -> dict[str, str]:
 
 
 def _subagents(message: ProtobufMessage) -> list[str]:
-    """Return the ids of the conversations that a step started."""
     return [each for each in (*(result.text(1) for result in message.messages(10)), message.text(5)) if each]
 
 
@@ -369,7 +356,6 @@ class Trajectory(NamedTuple):
     """Data about a conversation.
 
     Attributes:
-        folder: The working directory; empty if not recorded.
         parent: Id of the conversation that started it as a subagent; empty if the user started it.
     """
 
@@ -378,34 +364,21 @@ class Trajectory(NamedTuple):
 
 
 def trajectory_of(data: bytes) -> Trajectory:
-    """Convert a row of `trajectory_metadata_blob`.
-
-    Raises:
-        ProtobufError: It is not a message.
-    """
+    """Convert a row of `trajectory_metadata_blob`. Raises `ProtobufError` if it is not a message."""
     about = ProtobufMessage(data)
     folders = [each.text(1) for each in about.messages(1)] + about.texts(7)
     return Trajectory(next((path for each in folders if (path := path_of(each))), ""), about.text(5))
 
 
 class Fork(NamedTuple):
-    """A reference to the conversation that this one was copied from.
-
-    Attributes:
-        conversation: Its id.
-        last_step: Number of the last copied step.
-    """
+    """A reference to the conversation that this one was copied from. `last_step`: number of the last copied step."""
 
     conversation: str
     last_step: int
 
 
 def fork_of(data: bytes) -> Fork | None:
-    """Convert a row of `parent_references`; None if it is not a fork.
-
-    Raises:
-        ProtobufError: It is not a message.
-    """
+    """Convert a row of `parent_references`; None if it is not a fork. Raises `ProtobufError` if it is not a message."""
     reference = ProtobufMessage(data)
     conversation = reference.text(6)
     return Fork(conversation, reference.number(2)) if conversation and reference.number(5) in FORKED else None
@@ -430,7 +403,6 @@ def _bytes(value: object) -> bytes:
 
 
 STEP = "step "
-"""Prefix of row names."""
 
 STEP_COLUMNS = ("idx", "step_type", "status", "metadata", "error_details", "step_payload")
 
@@ -438,13 +410,11 @@ CLI_SOURCE = 17
 """`trajectory_meta.source` of the command-line program."""
 
 SUMMARY = "summary"
-"""Purpose of requests for a summary of the conversation."""
 
 Record = dict[str, Any]
 
 
 def blocks_of_step(step: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """Return the blocks of a step's record."""
     kind, text = step.get("type", 0), string(step.get("text"))
     if kind == RESPONSE:
         return list(_of_response(step, text, origin))
@@ -608,14 +578,7 @@ class ConversationSteps:
     def __init__(
         self, builder: SessionBuilder, steps: Sequence[Record], generations: Sequence[Generation], copied: int
     ) -> None:
-        """Prepare the steps.
-
-        Args:
-            builder: Receives the conversation.
-            steps: All steps, in order.
-            generations: All requests, in order.
-            copied: Number of the last step copied from another conversation, -1 for none.
-        """
+        """Prepare the steps. `copied`: number of the last step copied from another conversation, -1 for none."""
         self._builder = builder
         self._steps = steps
         self._thread = Thread(builder)
@@ -708,7 +671,6 @@ class ConversationSteps:
             self._builder.link(SessionLink(LinkKind.SUBAGENT, identifier, tool_call_id=call))
 
     def _add_side_requests(self) -> None:
-        """Add requests whose responses are not in the conversation."""
         used = {id(request) for request in self._requests.values()}
         kinds = {step.get("number", 0): step.get("type", 0) for step in self._steps}
         seen = {request.identifier for request in self._generations} - {""}

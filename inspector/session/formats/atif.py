@@ -272,7 +272,6 @@ class _Trajectories:
         self._count = 0
 
     def add(self, node: Node, depth: int, file: int = 0) -> None:
-        """Add a trajectory with its continuations and subagents."""
         fields = node.fields()
         chat = ChatThread(self._builder, self._count)
         self._count += 1

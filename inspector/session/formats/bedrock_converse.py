@@ -86,7 +86,6 @@ def system_of(value: Any) -> list[Any]:
 
 
 def message_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a message to the Anthropic format."""
     return {"role": string(message.get("role")), "content": _parts(sequence(message.get("content")))}
 
 
@@ -148,7 +147,6 @@ def _thinking(reasoning: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Convert an image, document, video or audio part; None for anything else."""
     name = next((name for name in ("image", "document", "video", "audio") if name in part), None)
     if name is None:
         return None
@@ -245,7 +243,6 @@ def _apply_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:
-    """Join the JSON fragments of a tool call."""
     if "toolUse" not in block:
         return block
     call = dict(block["toolUse"])
@@ -272,12 +269,7 @@ UNKNOWN = "an event stream with unknown frames"
 
 
 class Frame(NamedTuple):
-    """One frame of an event stream.
-
-    Attributes:
-        headers: The headers with string values.
-        payload: The message body.
-    """
+    """One frame of an event stream. `headers`: the headers with string values."""
 
     headers: dict[str, str]
     payload: bytes

@@ -296,16 +296,7 @@ class ChatMessage(Struct, frozen=True):
 
     Attributes:
         value: The message in OpenAI or Anthropic form.
-        time: Seconds since the epoch, or None.
-        identifier: Its id at the provider or in the file.
         is_call: True for a model response, which makes an API call.
-        model: The responding model.
-        usage: Reported usage of the call.
-        is_meta: True if injected by the agent.
-        is_summary: True if it replaces a compacted conversation.
-        is_inherited: True if copied from another session.
-        is_synthetic: True if written by the agent in place of the model.
-        terms: Billing terms besides model and tokens, as in `Call`.
     """
 
     value: Mapping[str, Any]
@@ -371,7 +362,6 @@ class ChatThread(Thread):
         return [self.put(one, message) for one, message in zip(record, made, strict=True)]
 
     def put(self, chat: ChatMessage, message: Message) -> int:
-        """Add a message already built from a chat message and return its index."""
         is_sent = chat.role is not Role.OTHER and not chat.is_synthetic
         if not chat.is_call:
             return self.add(message, is_sent=is_sent)
@@ -459,10 +449,7 @@ def separate_requests(
     """Return the requests that Anthropic's `usage.iterations` reports and its totals exclude.
 
     Args:
-        reported: The usage of a response.
         model: The model of the response, for entries without one.
-        time: The time of the response.
-        identifier: The id of its call.
         response: The index of its message.
     """
     usage = reported if isinstance(reported, dict) else {}
@@ -516,7 +503,6 @@ SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "ob
 
 
 CACHE_CONTROL = "cache_control"
-"""Field name, in parts and in requests."""
 
 CACHE_OPTIONS, CACHE_BREAKPOINT = "prompt_cache_options", "prompt_cache_breakpoint"
 """OpenAI's fields, in requests and in parts."""
@@ -552,7 +538,6 @@ def with_options(marks: Sequence[RecordedBreakpoint], options: object, blocks: i
 
     Args:
         marks: Its explicit breakpoints, in ascending order.
-        options: Its `prompt_cache_options`.
         blocks: Number of blocks in its prompt.
     """
     fields = mapping(options)
@@ -583,7 +568,6 @@ def breakpoints_of_definition(value: Any, locator: str, first: int) -> tuple[Pla
     """Return the breakpoints of a system prompt or tool list. All tools form one block.
 
     Args:
-        value: The system prompt or the tools.
         locator: `SYSTEM` or `TOOLS`.
         first: Index of the first resulting block in its message.
     """

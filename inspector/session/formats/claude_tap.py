@@ -61,10 +61,8 @@ LONGEST_REFERENCE = 2_000
 """Limit in bytes; longer values are not parsed as references."""
 
 REQUEST_EVENT = "response.create"
-"""Type of a request over a WebSocket."""
 
 ERROR, FAILED = "error", "response.failed"
-"""Event types of a failed request."""
 
 
 def is_bundle(value: object) -> bool:
@@ -202,18 +200,12 @@ class ClaudeTapFormat(Format):
 
 
 RECORD, PART = "record", "part"
-"""Prefixes of row names."""
 
 TITLE_CHARACTERS = 120
 
 
 class RowStart(NamedTuple):
-    """Position of a row's text in the concatenation of all texts.
-
-    Attributes:
-        start: Offset of its first byte.
-        row: The row's name.
-    """
+    """Position of a row's text in the concatenation of all texts. `start`: offset of its first byte."""
 
     start: int
     row: str
@@ -261,11 +253,7 @@ class TapRows(RowInterpreter):
         self._known: list[int] = []
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the current rows, parsing only the new ones.
-
-        Raises:
-            RowsGoneError: The session does not exist.
-        """
+        """Read the current rows, parsing only the new ones. Raises `RowsGoneError` if the session does not exist."""
         self._columns.clear()
         selector = Selector(connection, self._columns)
         rows = _sessions(selector)

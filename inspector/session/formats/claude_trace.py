@@ -291,7 +291,6 @@ def _answer(body: Node) -> tuple[Node | None, dict[str, Any]]:
 CONVERSE_STREAM = "/converse-stream"
 
 CONVERSE_ENDINGS = ("/converse", CONVERSE_STREAM)
-"""URL suffixes of model requests."""
 
 CONVERSE_MODEL = re.compile(r"/model/([^/]+)/converse")
 """Matches the model or inference profile in a URL."""
@@ -326,7 +325,6 @@ def converse_request(
 
 
 def _converse_answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
-    """Return the response's message and its other fields."""
     value = response.value()
     if isinstance(value, str):
         answer = answer_of(value)
@@ -339,17 +337,14 @@ def _converse_answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
 
 
 GOOGLE_ENDINGS = (":generateContent", ":streamGenerateContent")
-"""URL suffixes of model requests."""
 
 GOOGLE_MODEL = re.compile(r"/models/([^/:?]+)")
-"""Matches the model in a URL."""
 
 JSON_ANSWERS = "application/json"
 """MIME type requested for responses meant for the program (gemini-cli's `core/baseLlmClient.ts`)."""
 
 
 def is_generate_request(body: object) -> bool:
-    """Return True if a body is a content generation request."""
     fields = mapping(body)
     return any("contents" in one for one in (fields, mapping(fields.get("request"))))
 
@@ -381,7 +376,6 @@ def google_request(body: Node, response: Node | None, path: str, time: Any) -> P
 
 
 def _google_answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
-    """Return the response's message and its other fields."""
     value = response.value()
     if isinstance(value, str):
         answer = answer_of(value)
@@ -414,7 +408,6 @@ class HttpExchange(Struct, frozen=True):
         request: Its body, as JSON or a JSON string; None if it has none.
         response: The response body: JSON, a JSON string, or stream text.
         headers: Request headers by name, only the ones with request options.
-        time: Time of the request in any form.
         events: WebSocket events in place of a response body.
         is_billed: False if a gateway answered from its own cache.
     """

@@ -275,7 +275,6 @@ def chat_message(message: Mapping[str, Any], place: int = 0, open_calls: Called 
     """Convert a task message to a chat message.
 
     Args:
-        message: The message.
         place: Its index, used to make ids for calls without one.
         open_calls: Preceding calls without a result.
     """
@@ -325,7 +324,6 @@ def blocks_of_parts(message: Mapping[str, Any]) -> list[int]:
 
 
 def _file_as_text(part: Any) -> Any:
-    """Replace a mentioned file by its content, which is sent."""
     if isinstance(part, dict) and part.get("type") == "file" and isinstance(part.get("content"), str):
         return {"type": "text", "text": part["content"]}
     return part
@@ -487,8 +485,6 @@ class Edit(NamedTuple):
         time: Time of the request before the change, in milliseconds since the epoch.
         place: Index of the message.
         part: Index of the content part.
-        text: The part's new text.
-        origin: Place of the change in the file.
     """
 
     time: int
@@ -550,7 +546,6 @@ def _set_text(part: Any, text: str) -> None:
 
 
 def edited_blocks_again(text: str, origin: Origin) -> list[TextBlock]:
-    """Return the blocks of a changed part, with the role from the locator."""
     part = {"type": "text", "text": text}
     return blocks_of_chat([chat_message({"role": origin.locator.removeprefix(LOCATOR), "content": [part]})], origin)
 
@@ -608,7 +603,6 @@ class ClineTask(DocumentInterpreter):
 
         Args:
             about: The document with display messages or metadata.
-            edits: Changes of messages.
             next_left_out: First and last index of the messages omitted from the next request, according to the task
                 index.
         """
@@ -714,7 +708,6 @@ class ClineTask(DocumentInterpreter):
         """Apply Cline's compactions: changed messages, and a range omitted from later requests.
 
         Args:
-            request: The current request.
             began: Its start in milliseconds since the epoch; None for the next request, which is not sent yet.
         """
         first = len(self.builder.messages)

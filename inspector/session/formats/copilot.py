@@ -161,7 +161,6 @@ NOTICES = frozenset(
     {"abort", "session.error", "session.handoff", "session.info", "session.truncation", "session.warning"}
     | {"assistant.message_end", "subagent.failed"}
 )
-"""Types that are shown and not sent."""
 
 SPOKEN = {kind.value: kind for kind in EventKind if kind not in (EventKind.NOTICE, EventKind.QUIET)}
 
@@ -303,7 +302,6 @@ def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
 
 
 def _chat_messages(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[ChatMessage]:
-    """Convert a message or timeline entry to chat messages."""
     if string(value.get("role")):
         is_call = value.get("role") == "assistant"
         calls = [string(call.get("id")) for call in objects(value.get("tool_calls"))]
@@ -341,19 +339,13 @@ def _called(value: Mapping[str, Any], time: float | None, model: str) -> list[Ch
 SHUTDOWN = "session.shutdown"
 
 COMPACTION = "compaction"
-"""Purpose of the requests that compact the conversation."""
 
 NANO_PER_DOLLAR = 1e11
 """Nano AI units per dollar: one unit costs a cent."""
 
 
 class ModelTotals(NamedTuple):
-    """Totals of one model.
-
-    Attributes:
-        usage: Summed usage.
-        requests: Number of requests.
-    """
+    """Totals of one model."""
 
     usage: Usage
     requests: int
@@ -594,13 +586,7 @@ ROLES = {
 
 
 class CopilotResponse(Struct):
-    """A response that may still receive more parts.
-
-    Attributes:
-        request: Id of its API call.
-        message: Index of its message.
-        call: Index of its call.
-    """
+    """A response that may still receive more parts. `request`: id of its API call."""
 
     request: str
     message: int
@@ -611,10 +597,8 @@ class Agent(Struct):
     """State of the main conversation or of one subagent's.
 
     Attributes:
-        thread: Its messages and contexts.
         model: Default model for its events.
         system: Index of the system prompt's message, None before the first.
-        response: Its last response.
         compaction: Member count at the start of the current compaction, and its start event's data.
     """
 

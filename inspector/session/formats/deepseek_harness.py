@@ -87,7 +87,6 @@ MOST_SIBLINGS = 500
 
 @lru_cache(maxsize=4 * MOST_SIBLINGS)
 def _parent_in(file: Path, size: int) -> str:  # noqa: ARG001  a key of the cache
-    """Return the session that started the one in a log as its subagent; empty for none."""
     header = next(iter(Sample(file).records), {})
     return string(header.get("parentSession")) if header.get("origin") == "subagent" else ""
 
@@ -183,7 +182,6 @@ QUIET = frozenset(
 
 
 def is_quiet(kind: str) -> bool:
-    """Return True for kinds used only by the harness itself."""
     if kind in SURFACE:
         return False
     return kind == "session" or kind.endswith("-chunks") or kind.partition("/")[0] in QUIET
@@ -258,12 +256,7 @@ NONE = -1
 
 
 class SurfaceNode(NamedTuple):
-    """An event on the surface.
-
-    Attributes:
-        sequence: The event's sequence number.
-        message: Index of its message, -1 if it sends nothing.
-    """
+    """An event on the surface. `message`: index of its message, -1 if it sends nothing."""
 
     sequence: int
     message: int
@@ -386,7 +379,6 @@ class HarnessInterpreter(RecordInterpreter):
         return self._thread.respond(message, model=model, usage=usage, identifier=chat.identifier, is_sent=False)
 
     def _replace(self, node: SurfaceNode, operation: Mapping[str, Any], *, kind: str, time: float | None) -> None:
-        """Replace surface messages by a new one."""
         places = {known.sequence: place for place, known in enumerate(self._surface)}
         first, last = (places.get(count(operation.get(name)), NONE) for name in ("start", "end"))
         if first == NONE or last < first:

@@ -184,7 +184,6 @@ FORWARDED = "carried_forward"
 """Ledger source for the total cost from before the ledger existed; not a request."""
 
 COMPACTION = "compaction"
-"""Purpose of requests that compact the conversation."""
 
 
 def usage_of(prompt: object, read: object, written: object, output: object) -> Usage | None:
@@ -209,15 +208,7 @@ def in_metadata(value: object) -> Usage | None:
 
 
 class LedgerRow(Struct, frozen=True, gc=False):
-    """A request in the ledger.
-
-    Attributes:
-        identifier: Its row id.
-        time: Time of recording in seconds since the epoch, or None.
-        model: The provider's model name.
-        usage: Reported usage, or None.
-        is_compaction: True if it made a summary.
-    """
+    """A request in the ledger. `is_compaction`: true if it made a summary."""
 
     identifier: str
     time: float | None
@@ -411,14 +402,8 @@ class GooseMessage(Struct, frozen=True, gc=False):
     """A parsed message.
 
     Attributes:
-        role: Its role.
-        blocks: Its parts.
-        time: Seconds since the epoch, or None.
-        identifier: Its id; empty if it has none.
         for_model: True if visible to the model.
         for_person: True if visible to the user.
-        usage: Reported usage of the response that ends here, or None.
-        model: The model that responded, if the message names it.
         response: Id shared by the rows of a response; empty if not recorded.
         subagents: The tool calls that started a subagent and have their results here, each with the subagent's session.
     """
@@ -625,7 +610,6 @@ SESSION_COLUMNS = (
 MESSAGE_COLUMNS = ("id", "message_id", "role", "content_json", "created_timestamp", "metadata_json")
 
 MESSAGE = "message "
-"""Prefix of row names."""
 
 
 class GooseRows(RowInterpreter):

@@ -76,7 +76,6 @@ def _is_old_row(record: dict[str, Any]) -> bool:
 
 
 def _is_grok_row(record: dict[str, Any]) -> bool:
-    """Return True for a row specific to Grok Build."""
     return any(name in record for name in ("model_id", "synthetic_reason", "prompt_index")) or "kind" in record
 
 
@@ -145,9 +144,6 @@ class ResponseReport(Struct, frozen=True):
 
     Attributes:
         text: The response's text, used to match it.
-        usage: Reported usage.
-        time: Seconds since the epoch, or None.
-        identifier: The provider's id; empty if it has none.
         compactions: Number of earlier compactions.
     """
 
@@ -172,17 +168,11 @@ class ForwardingBuilder(SessionBuilder):
 
 
 class UpdatesInterpreter(RecordInterpreter):
-    """Collects reports and compactions from updates.
-
-    Attributes:
-        reports: Reports of responses, in order.
-        compactions: The completed compactions.
-    """
+    """Collects reports and compactions from updates."""
 
     record_name = "an update"
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Initialize with the builder that receives diagnostics."""
         super().__init__(builder)
         self.reports: list[ResponseReport] = []
         self.compactions: list[Compaction] = []
@@ -276,10 +266,8 @@ class LoggedResponse(Struct, frozen=True):
 
     Attributes:
         usage: Reported usage; None if the provider reported none or the version does not log it.
-        time: Seconds since the epoch, or None.
         calls: Ids of its executed calls.
         line: 1-based line number.
-        offset: Offset of the line's first byte.
     """
 
     usage: Usage | None
@@ -300,7 +288,6 @@ class SessionLog:
 
     Attributes:
         path: The log; None if the session is not in Grok Build's folder structure.
-        responses: The logged responses, in order.
         problems: Unreadable lines of the session, or an oversized log.
     """
 
@@ -438,13 +425,6 @@ def match_logged_responses(
     A logged response does not name its message. It is identified by its executed calls, or by a report with the same
     counts. Unidentified responses between two identified ones are matched in order if their number is equal, otherwise
     not at all.
-
-    Args:
-        calls: Call ids of each response in the history.
-        found: Report of each response, None without one.
-        reports: All reports.
-        logged: The logged responses, in order.
-        compactions: The session's compactions.
     """
     reported = _reported(reports, logged)
     rows = _known_rows(calls, found, logged, reported)
@@ -616,15 +596,7 @@ LEFT = "no longer in the history"
 
 
 class HistoryRow(Struct, frozen=True):
-    """A row of the history.
-
-    Attributes:
-        kind: Its kind.
-        chat: Its chat message.
-        blocks: Its blocks.
-        text: The whole text of a response, or the beginning of another row's first text.
-        calls: Ids of its calls.
-    """
+    """A row of the history. `text`: the whole text of a response, or the beginning of another row's first text."""
 
     kind: str
     chat: ChatMessage
@@ -634,12 +606,7 @@ class HistoryRow(Struct, frozen=True):
 
 
 class GrokInterpreter(RecordInterpreter):
-    """Builds a session from the rows of a history.
-
-    Attributes:
-        updates: Reports about its responses.
-        log: The log of all sessions, read only if reports are missing.
-    """
+    """Builds a session from the rows of a history. `log`: the log of all sessions, read only if reports are missing."""
 
     def __init__(self, log: SessionLog) -> None:
         super().__init__()
@@ -666,7 +633,6 @@ class GrokInterpreter(RecordInterpreter):
         return blocks_of_chat([to_chat_message(value)], origin) if value is not None else []
 
     def unsettle(self) -> None:
-        """Mark the session for rebuilding after new reports."""
         self._is_settled = False
 
     def look_at_log(self) -> bool:
@@ -802,7 +768,6 @@ class GrokReader:
         return self._history.snapshot()
 
     def refresh(self) -> FileChange:
-        """Read new data from any of the files."""
         before = self.snapshot()
         # Check all files, so that no change is reported twice.
         changed = [one for one in (self._summary, self._signals) if one.changed()]

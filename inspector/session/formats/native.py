@@ -151,7 +151,6 @@ KINDS = frozenset({"compaction", "message", "notice", "session", "side_call"})
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of one line."""
     (found,), components = msgspec.json.schema_components([OwnLine], ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -84,10 +84,8 @@ class EntryKind(Enum):
     """Role of an entry in the conversation."""
 
     RESPONSE = auto()
-    """A model response."""
     RESULT = auto()
     USER = auto()
-    """A user message."""
     INJECTED = auto()
     """A message added by the program in the user's place."""
     SYSTEM = auto()
@@ -233,7 +231,6 @@ BRANCH_SUMMARY = (
 
 
 def compaction_text(summary: str) -> str:
-    """Return the message text for a compaction summary."""
     return summary.join(COMPACTION_SUMMARY)
 
 

@@ -137,10 +137,6 @@ class PlainConversation(Struct):
     """A conversation, or a request of a log, as stored in a file.
 
     Attributes:
-        messages: The message list.
-        system: The separate system prompt.
-        tools: The separate tool definitions.
-        response: The response message.
         reply: The whole response around that message.
         about: Fields outside the messages that describe the call: model, time, usage.
         is_as_sent: True for a request recorded as sent, so absent breakpoints were not set.
@@ -266,7 +262,6 @@ def _request(messages: Node, fields: Fields) -> PlainConversation:
 
 
 def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
-    """Return a response's message and the other fields of the response."""
     if node is None:
         return None, {}
     fields = node.fields()
@@ -339,13 +334,7 @@ ABOUT = (*TIMES, "model", "usage", "id", "diagnostics", SERVICE_TIER)
 
 
 class RequestThread(Thread):
-    """One of the conversations in a file.
-
-    Attributes:
-        digests: Digests of each member of the current context.
-        tool_names: Tool names by call id.
-        calls: Matches results to calls.
-    """
+    """One of the conversations in a file. `digests`: digests of each member of the current context."""
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
         """Begin a conversation with the given thread number and its first context."""
@@ -381,7 +370,6 @@ class PlainMessage(Struct, dict=True):
 
     @property
     def time(self) -> float | None:
-        """Seconds since the epoch, or None."""
         return next((seconds_of_any(self.about[name]) for name in TIMES if name in self.about), None)
 
     def repeats(self, before: Digests) -> bool:
@@ -396,7 +384,6 @@ class RequestLog:
 
     Attributes:
         counts_messages: True if messages are the file's records, counted by role.
-        threads: The conversations.
     """
 
     counts_messages = True
@@ -460,7 +447,6 @@ class RequestLog:
         """Parse a record into messages: one, or several if the API compacted it, or none if it is invalid.
 
         Args:
-            node: The record.
             about: Data from the enclosing request.
             names: Tool names of earlier calls; the record's own calls are added.
         """
@@ -492,8 +478,6 @@ class RequestLog:
         """Add a message at the end of a conversation.
 
         Args:
-            thread: The conversation.
-            sent: The message.
             is_call: True for the response to its own call.
             is_repeated: True for a repeated response.
         """
@@ -676,8 +660,6 @@ class _SplitMessage(NamedTuple):
 
     Attributes:
         before: The blocks before the summary, no longer sent.
-        summary: The summary's block.
-        after: The blocks after the summary.
     """
 
     before: list[TextBlock]
@@ -707,7 +689,6 @@ def _split_at_summary(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -
 
 
 def _usage_of_summary(usage: Any) -> Any:
-    """Return the usage of the summary request; None if not reported."""
     iterations = objects(mapping(usage).get("iterations"))
     return next((one for one in iterations if one.get("type") == COMPACTION), None)
 

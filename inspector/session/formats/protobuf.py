@@ -33,11 +33,7 @@ class ProtobufMessage:
     """
 
     def __init__(self, data: bytes) -> None:
-        """Decode the fields of a message.
-
-        Raises:
-            ProtobufError: The bytes are truncated or not a message.
-        """
+        """Decode the fields of a message. Raises `ProtobufError` if the bytes are truncated or not a message."""
         self._fields: dict[int, list[int | bytes]] = {}
         for number, value in _fields(data):
             self._fields.setdefault(number, []).append(value)
@@ -62,11 +58,9 @@ class ProtobufMessage:
         return ProtobufMessage(self.data(*path))
 
     def messages(self, number: int) -> list[ProtobufMessage]:
-        """Return the nested messages of a repeated field."""
         return [ProtobufMessage(value) for value in self._fields.get(number, ()) if isinstance(value, bytes)]
 
     def texts(self, number: int) -> list[str]:
-        """Return the strings of a repeated field."""
         values = self._fields.get(number, ())
         return [clean_text(value.decode(errors="replace")) for value in values if isinstance(value, bytes)]
 

@@ -53,7 +53,6 @@ MOST_SIBLINGS = 500
 
 @lru_cache(maxsize=4 * MOST_SIBLINGS)
 def _parent_in(file: Path, size: int) -> str:  # noqa: ARG001  a key of the cache
-    """Return the parent named at the beginning of a session; empty for none."""
     records = Sample(file).records
     named = (mapping(record.get("systemPayload")) for record in records if record.get("subtype") == "parent_session")
     return next((string(about.get("parentSessionId")) for about in named), "")
@@ -68,7 +67,6 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 
 def _is_qwen_record(record: dict[str, Any]) -> bool:
-    """Return True for a record specific to Qwen Code, with a message of Gemini API parts."""
     return isinstance(mapping(record.get("message")).get("parts"), list)
 
 

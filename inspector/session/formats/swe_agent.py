@@ -231,9 +231,7 @@ def parts_of_answer(text: str, command: str | None = None, identifier: str = "")
     """Split a response into content parts: text before the command, its call, and text after it.
 
     Args:
-        text: The response.
         command: The executed command if recorded; then only the fence with that command is a call.
-        identifier: Id for the call.
     """
     fences = list(FENCE.finditer(text))
     if command is None:
@@ -267,7 +265,6 @@ def swe_chat_messages(entry: Mapping[str, Any], *, is_result: bool = False, call
     """Convert a history entry or a step to chat messages.
 
     Args:
-        entry: The entry.
         is_result: True for a user message with command output.
         call: Id of the call made by a fenced command, or answered.
     """
@@ -319,11 +316,7 @@ class SweInterpreter(DocumentInterpreter):
         self._configurations = configurations
 
     def take_document(self, document: Node) -> None:
-        """Read the run.
-
-        Raises:
-            SessionError: The attempt does not exist.
-        """
+        """Read the run. Raises `SessionError` if the attempt does not exist."""
         fields = document.fields()
         attempt = attempt_of_folder(self._locator.file.absolute().parent) or 0
         attempts = fields.items_of("attempts")

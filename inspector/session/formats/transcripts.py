@@ -109,7 +109,6 @@ def name_of(line: int) -> str:
 
 
 def title_of(transcript: Mapping[str, Any]) -> str:
-    """Return the beginning of the first message."""
     return string(transcript.get(FIELD)).partition("\n")[0].partition(": ")[2][:TITLE_CHARACTERS]
 
 
@@ -128,11 +127,7 @@ def titles_in(path: Path) -> dict[str, str]:
 
 
 def transcript_reader(path: Path, name: str) -> Reader:
-    """Return a reader for a transcript.
-
-    Raises:
-        SessionError: There is no such transcript.
-    """
+    """Return a reader for a transcript. Raises `SessionError` if there is no such transcript."""
     locator = Locator.of(path)
     if locator.session and locator.session not in titles_in(locator.file):
         raise SessionError(f"{path}: no transcript {locator.session}. Give only the path to open the last one.")

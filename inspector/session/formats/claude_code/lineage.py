@@ -215,7 +215,6 @@ class SessionFamily:
         """Record the links in a line.
 
         Args:
-            record: The line.
             is_home_agent: The file is a subagent's own and the line belongs to that subagent.
             is_inherited: The line was copied from another session.
         """
@@ -242,7 +241,6 @@ class SessionFamily:
         """Return the path of a subagent's file, which may not exist.
 
         Args:
-            agent: The subagent's id.
             session: Id of the parent session, which names the folder even if the session file was renamed.
         """
         name = f"agent-{agent}.jsonl"

@@ -84,9 +84,7 @@ class _Stretch:
     """Totals of the calls from `first` to before `end`.
 
     Attributes:
-        source: Type of the record.
         first, end: Call indices.
-        models: Usage by model.
         conversation: Usage of the conversation alone, None if not recorded.
         cost: Recorded dollars, or None.
         started: Start of the process in seconds since the epoch, or None.
@@ -245,7 +243,6 @@ def _sum(calls: Iterable[Call]) -> Usage:
 
 
 def _add(usages: Sequence[Usage], output: int | None = None) -> Usage:
-    """Add up usages, optionally with another output."""
     names = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
     totals = {name: sum(getattr(each, name) for each in usages) for name in names}
     return Usage(**(totals if output is None else {**totals, "output": output}))
@@ -344,9 +341,7 @@ def mark_placeholder_output(usage: Usage, characters: int, version: str, *, is_p
     """Mark the output count as a placeholder if it cannot be the response's size.
 
     Args:
-        usage: As reported.
         characters: Length of the response's visible text.
-        version: The program's version.
         is_printed: Printed by a run without a screen, which only reports the initial count.
     """
     is_placeholder = (
@@ -609,7 +604,6 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         )
 
     def _note_message(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, turn: int, index: int) -> int:
-        """Store the session and turn of a new message and return its index."""
         self._session_of_message.append(record.session or "")
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index

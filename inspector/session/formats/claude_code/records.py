@@ -393,7 +393,6 @@ class ClaudeCodeRecord(Struct, gc=False):
 
     @property
     def time(self) -> float | None:
-        """Seconds since the epoch, None if the line has no time."""
         return seconds_of_any(self.timestamp)
 
     @property
@@ -468,7 +467,6 @@ class RecordKind(Enum):
     """Role of a line in the conversation."""
 
     RESPONSE = auto()
-    """A block of a model response."""
     SYNTHETIC = auto()
     """A message written by the program in place of the model: shown, never sent."""
     USER = auto()
@@ -686,7 +684,6 @@ def _attached_media(fields: dict[str, Any]) -> tuple[tuple[Media, ...], tuple[by
 
 
 def _raw_part(line: bytes, index: int, item: int | None = None) -> str:
-    """Return a part of unknown type as JSON."""
     value, _ = lenient_json(line)
     try:
         part: Any = value["message"]["content"]  # type: ignore[index]  # an unexpected structure is caught below

@@ -97,14 +97,7 @@ QUIET_EVENTS = frozenset(
 
 
 class RolloutLine(NamedTuple):
-    """One line without its envelope.
-
-    Attributes:
-        kind: Kind from the envelope.
-        payload: Its content.
-        time: Seconds since the epoch, None if the line has no time.
-        ordinal: Position in the rollout, recorded since 0.144; None without one.
-    """
+    """One line without its envelope. `ordinal`: position in the rollout, recorded since 0.144; None without one."""
 
     kind: str
     payload: Mapping[str, Any]
@@ -256,7 +249,6 @@ def is_subagent(header: Mapping[str, Any]) -> bool:
 
 
 def note_header(header: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Link the parent or origin named in a rollout's own header."""
     parent, origin = parent_of(header), string(header.get("forked_from_id"))
     if parent or (origin and is_subagent(header)):
         title = string(header.get("agent_nickname")) or string(header.get("agent_role"))
@@ -267,7 +259,6 @@ def note_header(header: Mapping[str, Any], builder: SessionBuilder) -> None:
 
 
 def note_event(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Link the subagent that an event reports as spawned."""
     if string(payload.get("type")) in SPAWNED and (thread := string(payload.get("new_thread_id"))):
         title = string(payload.get("new_agent_nickname")) or string(payload.get("new_agent_role"))
         call = string(payload.get("call_id"))
@@ -303,7 +294,6 @@ def subagent_files(path: Path, identifier: str) -> list[Path]:
 
 @lru_cache(maxsize=4 * MOST_ROLLOUTS)
 def _parent_in(file: Path, size: int) -> str:  # noqa: ARG001  a key of the cache
-    """Return the parent named in a rollout's header; empty for none."""
     header = next((line.payload for line in map(unwrapped, Sample(file).records[:1]) if line.kind == META), {})
     return (parent_of(header) or string(header.get("forked_from_id"))) if is_subagent(header) else ""
 

@@ -203,7 +203,6 @@ def is_compaction_summary(made: Sequence[TextBlock], summary: str, *, is_alone: 
     """Return True if a user message of a compacted conversation is its summary.
 
     Args:
-        made: The message's blocks.
         summary: The summary text, if recorded separately as well.
         is_alone: The message is the only recorded item.
     """
@@ -690,7 +689,6 @@ class CodexInterpreter(RecordInterpreter):
         """Add a call with nothing recorded except its usage.
 
         Args:
-            report: The usage.
             compacts: The call made a compaction summary, so it is a side call.
         """
         if report is None or self._is_inherited:
@@ -762,10 +760,6 @@ def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream:
     """Return a reader for a rollout (JSON lines, or one document in early versions) or a printed stream.
 
     Args:
-        path: The file to read.
-        name: Name of the format.
-        is_document: It is one JSON document.
-        is_stream: It is a printed stream.
         near: Path near which related rollouts are searched for: the file's, or that of its compressed original.
     """
     if is_stream:

@@ -64,7 +64,6 @@ def usage_of(reported: Mapping[str, Any]) -> Usage | None:
 
 
 def total_of(info: Mapping[str, Any]) -> Total | None:
-    """Return the running total of an event, None without one."""
     total = mapping(info.get("total_token_usage"))
     return tuple(count(total.get(name)) for name in COUNTS) if total else None
 
@@ -141,8 +140,6 @@ class TurnSettings:
     """Model, effort and billing terms of the current turn; a change applies to the turns that follow it.
 
     Attributes:
-        model: Name of the model.
-        effort: Reasoning effort.
         terms: Billing terms as in `BillingTerms.code`.
     """
 
@@ -176,8 +173,6 @@ class CodexUsage(NamedTuple):
     """A usage report.
 
     Attributes:
-        usage: The reported usage.
-        time: Time of the report.
         block: Block of the line itself.
         identifier: Id of the response; empty in an event.
     """
@@ -360,11 +355,7 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 class CodexLineage:
-    """Separates copied lines from a rollout's own.
-
-    Attributes:
-        identifier: The rollout's own id, from its first header.
-    """
+    """Separates copied lines from a rollout's own. `identifier`: the rollout's own id, from its first header."""
 
     def __init__(self, find: Callable[[str], Path | None]) -> None:
         """Start before the first line; `find` returns the path of a rollout by its id."""

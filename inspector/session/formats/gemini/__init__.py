@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 NAME = "gemini-cli"
 
 CHATS = "chats"
-"""Folder of a project's sessions."""
 
 MESSAGES = "messages"
 """Field with the records of a document or checkpoint."""
@@ -164,7 +163,6 @@ class GeminiBlocks(Struct):
     Attributes:
         thoughts: Thought summaries, which are not sent again: prompt counts without them match the API's reports to
             within a fraction of a thousandth in a real session.
-        spoken: The record's own content.
         results: Results of the tools it calls, sent after it.
     """
 

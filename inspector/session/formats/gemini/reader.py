@@ -55,16 +55,7 @@ if TYPE_CHECKING:
 
 
 class About(NamedTuple):
-    """Metadata of a record.
-
-    Attributes:
-        identifier: Its id.
-        type: Its type.
-        time: Seconds since the epoch, or None.
-        model: The model's name.
-        usage: Reported usage, or None.
-        is_sent: True if it is part of the conversation.
-    """
+    """Metadata of a record. `is_sent`: true if it is part of the conversation."""
 
     identifier: str
     type: str
@@ -80,9 +71,7 @@ class RecordPart(IntEnum):
     THOUGHTS = 0
     """Thoughts: shown, never sent."""
     SPOKEN = 1
-    """The record's own content."""
     RESULTS = 2
-    """Results of the tools it calls."""
 
 
 @dataclass(eq=False)
@@ -91,12 +80,8 @@ class LoggedPart:
 
     Attributes:
         entry: Number of its record, in order of first appearance.
-        share: The part.
-        about: The record's metadata.
-        blocks: Its blocks.
         is_copy: True for a checkpoint's version of an existing record.
         is_abandoned: True if taken back.
-        message: The last message built from it.
     """
 
     entry: int
@@ -118,12 +103,7 @@ class LoggedPart:
 
 @dataclass(eq=False)
 class LoggedMessage:
-    """The latest version of a record.
-
-    Attributes:
-        number: Its number, in order of first appearance.
-        units: Its non-empty parts in order.
-    """
+    """The latest version of a record. `units`: its non-empty parts in order."""
 
     number: int
     units: list[LoggedPart] = field(default_factory=list)
@@ -135,15 +115,7 @@ class LoggedMessage:
 
 @dataclass(eq=False)
 class Segment:
-    """A context.
-
-    Attributes:
-        cause: Reason for its start.
-        members: The parts sent, in order.
-        retained: Number of leading members from the previous context.
-        first_entry: Number of the first record after its start.
-        time: Start time as recorded.
-    """
+    """A context. `retained`: number of leading members from the previous context."""
 
     cause: ContextCause
     members: list[LoggedPart] = field(default_factory=list)
@@ -352,7 +324,6 @@ class LogBuilder:
         self._repeats_results = False
 
     def settle(self, log: Log, builder: SessionBuilder) -> None:
-        """Update a builder with the log's current state."""
         first = log.take_changes()
         if not self._extend(log, first):
             self._rebuild(log)
@@ -439,13 +410,10 @@ class LogBuilder:
         """Add the calls of the responses among a context's members.
 
         Args:
-            members: The members.
             places: Indices of their messages.
-            context: Number of the context.
             retained: Number of members carried over from the previous context.
             called: Responses that already have a call; extended.
             kept: Number of members before these.
-            before: The member directly before these.
         """
         for place, unit in enumerate(members):
             if place >= retained and id(unit) not in called and _is_call(unit, before):
@@ -637,13 +605,11 @@ def _named(record: Record, place: int) -> Record:
 
 
 def note_parent(path: Path, builder: SessionBuilder) -> None:
-    """Link the parent session implied by a file's path."""
     if path.parent.parent.name == CHATS:
         builder.link(SessionLink(LinkKind.PARENT, path.parent.name))
 
 
 def note_subagents(record: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Link the subagents started by a record's calls."""
     for call in objects(record.get("toolCalls")):
         if agent := clean_string(call.get("agentId")):
             title = clean_text(string(call.get("description")) or string(call.get("displayName")))

@@ -189,8 +189,6 @@ def add_totals(
     """Add the recorded totals of a session.
 
     Args:
-        builder: Receives the totals and the requests outside the conversation.
-        session: The session's row.
         rows: Its rows of `session_model_usage`; empty in older versions.
         first: Index of its first call; the last one is the builder's last.
     """
@@ -243,10 +241,7 @@ class CompactionRecord(NamedTuple):
     """A record of a rewrite of the history.
 
     Attributes:
-        session: Id of the session.
-        time: Seconds since the epoch.
         kind: `summarize`, `micro_summarize`, `prune_tool_results` and others.
-        trigger: Its cause.
         before, after, reclaimed: Estimated tokens, or None.
         is_committed: True if the history was rewritten.
         outcome: `committed`, `failed`, `skipped` and others.
@@ -289,7 +284,6 @@ class CompactionEvents:
     """Reads the records of a database's sessions, each file again only after a change."""
 
     def __init__(self, home: Path) -> None:
-        """Use the folder of a database."""
         self._home = home
         self._known: dict[Path, tuple[tuple[float, int], list[CompactionRecord]]] = {}
 
@@ -397,19 +391,12 @@ STRUCTURED = "\x00json:"
 NO_NAMES: dict[str, str] = {}
 
 SESSION, MESSAGE = "session ", "message "
-"""Prefixes of row names."""
 
 
 class HermesMessage(Struct, frozen=True, gc=False):
     """A parsed message.
 
     Attributes:
-        identifier: Its name in the file; empty if it has none.
-        role: Its role.
-        blocks: Its parts.
-        time: Seconds since the epoch, or None.
-        is_summary: True if it replaces a compacted conversation.
-        is_meta: True if injected by the program.
         is_active: True if part of the current conversation.
         is_compacted: True if removed by a compaction.
         is_inherited: True if copied from the session that this one branched from.
@@ -452,7 +439,6 @@ class HermesMessage(Struct, frozen=True, gc=False):
 
 
 def hermes_message(value: Mapping[str, Any], blocks: list[TextBlock], identifier: str = "") -> HermesMessage:
-    """Parse an entry of a file or a row of the database."""
     is_archived = value.get("active") == 0
     return HermesMessage(
         identifier=identifier,
@@ -547,7 +533,6 @@ class HermesInterpreter(RecordInterpreter):
         return blocks_of_record(record, origin)
 
     def _describe(self, about: Mapping[str, Any], fields: Fields) -> None:
-        """Record a file's session metadata, tools and system prompt."""
         builder = self.builder
         builder.identifier = string(about.get("session_id")) or builder.identifier
         builder.title = string(about.get("title")) or builder.title
@@ -584,10 +569,7 @@ class StoredSession(NamedTuple):
     """A stored session of a conversation.
 
     Attributes:
-        model: The model's name.
-        started: Start in seconds since the epoch, or None.
         system: The block of its system prompt, if any.
-        entries: Its messages, in order.
         row: Its row, with totals of its usage.
         usage: Rows of its usage by model and task.
     """
@@ -758,7 +740,6 @@ def count_copied(entries: Sequence[HermesMessage], known: Sequence[tuple[Any, ..
     """Count the leading rows of a generation that its compaction wrote.
 
     Args:
-        entries: Its rows.
         known: Content of the messages before it, in order: copies are recognized by it, at any time.
         time: Start of the generation; None for the time of its summary.
     """

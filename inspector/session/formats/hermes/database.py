@@ -166,7 +166,6 @@ class Tables:
         return string(own[0].get("system_prompt"))
 
     def last_times(self) -> dict[str, float]:
-        """Return the time of the last message per session."""
         query = "SELECT session_id, MAX(timestamp) FROM messages GROUP BY session_id"
         return {str(session): seconds_of_any(time) or 0.0 for session, time in self._selector.connection.execute(query)}
 
@@ -180,7 +179,6 @@ class HermesRows(RowInterpreter):
         """Initialize for any session id of a conversation, empty for the one with the last activity.
 
         Args:
-            session: The id.
             home: Folder of the database.
         """
         super().__init__()

@@ -119,10 +119,8 @@ class Archive:
     """The contents of an archive, from its directory.
 
     Attributes:
-        path: The archive.
         samples: Names of sample files by sample name, in order of writing.
         headers: Names of the files with evaluation metadata, the final one first.
-        files: All file names.
     """
 
     path: Path
@@ -150,11 +148,7 @@ class Archive:
         return cls(path, samples, tuple(name for name in HEADERS if name in names), frozenset(names))
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file in the archive.
-
-        Raises:
-            SessionError: The file cannot be read.
-        """
+        """Return the content of a file in the archive. Raises `SessionError` if the file cannot be read."""
         with open_for_reading(self.path) as file:
             try:
                 archive = zipfile.ZipFile(file)
@@ -253,11 +247,7 @@ def nodes_of_samples(log: Node) -> dict[str, Node]:
 
 
 def titles_of_samples(path: Path, *, is_archive: bool) -> list[tuple[str, str]]:
-    """Return name and title of every sample of a log, in order.
-
-    Raises:
-        SessionError: The log cannot be read.
-    """
+    """Return name and title of every sample of a log, in order. Raises `SessionError` if the log cannot be read."""
     if not is_archive:
         with open_for_reading(path) as file:
             node = FileNode(file.read(), 0)
@@ -313,13 +303,7 @@ OF_SAMPLE = "WHERE sample_id = ? AND sample_epoch = ? ORDER BY id"
 
 
 class Running(NamedTuple):
-    """A sample in the database.
-
-    Attributes:
-        identifier: The sample's id as stored in the database.
-        epoch: Its epoch.
-        about: Its metadata, including id and input.
-    """
+    """A sample in the database. `identifier`: the sample's id as stored in the database."""
 
     identifier: str
     epoch: int
@@ -332,11 +316,7 @@ class Running(NamedTuple):
 
 
 class Buffer:
-    """The database of a running log.
-
-    Attributes:
-        path: Its path.
-    """
+    """The database of a running log."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -237,7 +237,6 @@ def add_model_usage(builder: SessionBuilder, recorded: Any, usage_of: Callable[[
     Args:
         builder: The session; its calls are complete.
         recorded: The sample's `model_usage`.
-        usage_of: Converts the usage of one model.
     """
     found = {
         clean_string(name): (usage, mapping(value).get("total_cost"))
@@ -312,7 +311,6 @@ class Attachments:
 
 
 def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a message to OpenAI form."""
     value: dict[str, Any] = {"role": message.get("role"), "content": _content(message.get("content"))}
     if message.get("role") == "assistant":
         value["tool_calls"] = [
@@ -625,11 +623,7 @@ class LogReader:
         self._session: Session | None = None
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read the sample.
-
-        Raises:
-            SessionError: The sample does not exist or cannot be read.
-        """
+        """Read the sample. Raises `SessionError` if the sample does not exist or cannot be read."""
         size = self._locator.file.stat().st_size
         yield ReadingProgress(0, size)
         self._read()

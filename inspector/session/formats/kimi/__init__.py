@@ -27,13 +27,10 @@ if TYPE_CHECKING:
 WIRE = "wire.jsonl"
 
 AGENTS = "agents"
-"""Folder of all agents of a Kimi Code session."""
 
 SUBAGENTS = "subagents"
-"""Folder of subagents in a Kimi CLI session."""
 
 MAIN = "main"
-"""The agent that the user talks to."""
 
 RECORDS = frozenset(
     {"agent.message.appended", "config.update", "context.append_loop_event", "context.append_message"}

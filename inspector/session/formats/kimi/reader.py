@@ -68,17 +68,11 @@ class WireReader(JsonlReader):
         documents: Sequence[Path],
         note: Callable[[Mapping[str, Any]], None],
     ) -> None:
-        """Open a file.
+        """Open a file. Raises `SessionError` if the file cannot be opened.
 
         Args:
-            path: The file.
-            format_name: The format's name.
-            interpreter: Interpreter for its lines.
             documents: Possible metadata files; the first one with content is used.
             note: Updates the session from the metadata.
-
-        Raises:
-            SessionError: The file cannot be opened.
         """
         super().__init__(path, format_name, interpreter)
         self._note = note
@@ -89,7 +83,6 @@ class WireReader(JsonlReader):
         return super().snapshot()
 
     def refresh(self) -> FileChange:
-        """Read new data from the wire and metadata files."""
         # Check all files, so that no change is reported twice.
         changed = [one for one in self._metadata_files if one.changed()]
         change = super().refresh()
@@ -127,7 +120,6 @@ class StepThread(ChatThread):
     _call: int | None = None
     _counted = 0
     model = ""
-    """Model of the following calls."""
     agent = ""
     """The conversation's subagent. Its calls may be recorded both in its own file and in its parent's."""
 
@@ -137,7 +129,6 @@ class StepThread(ChatThread):
         self._response = self._call = None
 
     def answer(self, value: Mapping[str, Any], origin: Origin, time: float | None) -> None:
-        """Add a part of the response."""
         chat = ChatMessage(value, self._time or time, self._identifier, is_call=True, model=self.model)
         if self._response is None:
             (self._response,) = self.add_record([chat], origin)
@@ -360,7 +351,6 @@ class KimiCliInterpreter(RecordInterpreter):
         self.builder.title = title_of(about)
 
     def _file_of(self, agent: str) -> Path | None:
-        """Return a subagent's own file; None if it has none."""
         if self._folder is None or not can_name_file(agent):
             return None
         file = self._folder / SUBAGENTS / agent / WIRE
@@ -497,11 +487,7 @@ CODE_STARTED = {
 
 
 class KimiCodeInterpreter(RecordInterpreter):
-    """Builds a session from the records of one agent.
-
-    Attributes:
-        documents: Files with session metadata, as for `WireReader`.
-    """
+    """Builds a session from the records of one agent."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

@@ -46,12 +46,10 @@ def is_export(value: Any) -> bool:
 
 
 def is_storage(folder: Path) -> bool:
-    """Return True for the root of a storage tree."""
     return all(is_folder(folder / name) for name in (SESSIONS, MESSAGES, PARTS))
 
 
 def is_session_file(path: Path, document: Any) -> bool:
-    """Return True for a session's file in a storage tree."""
     return (
         isinstance(document, dict)
         and isinstance(document.get("id"), str)

@@ -102,7 +102,6 @@ def is_row(origin: Origin) -> bool:
 
 
 def blocks_of_row(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """Return the blocks of a row that is read again."""
     value = lenient_json(record)[0]
     kind = origin.locator.split("/")[1]
     if not isinstance(value, dict):
@@ -113,7 +112,6 @@ def blocks_of_row(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
 def message_and_parts(
     kind: str, value: Mapping[str, Any], identifier: str, origin: Origin
 ) -> tuple[OpenCodeMessage, tuple[OpenCodePart, ...]]:
-    """Convert a row to a message and its parts."""
     time = mapping(value.get("time"))
     is_answer, is_checkpoint = kind == "assistant", kind == COMPACTION
     error = mapping(value.get("error"))
@@ -160,7 +158,6 @@ def _part(kind: str, value: Mapping[str, Any], item: Mapping[str, Any], blocks: 
 
 
 def _items(kind: str, value: Mapping[str, Any], origin: Origin) -> Iterator[tuple[Mapping[str, Any], list[TextBlock]]]:
-    """Yield the parts of a row, each with its blocks."""
     count = 0
     for item, made in _unplaced(kind, value):
         placed = [block.moved(origin.at(count + offset)) for offset, block in enumerate(made)]
@@ -341,9 +338,7 @@ class ReadRow(NamedTuple, Generic[View]):
     """A row as last read.
 
     Attributes:
-        updated: Time of the update as stored.
         kind: Role of a part's message, or type of a row of version 2: the same data is read differently.
-        digest: Digest of its data.
         view: The parsed row; None if it cannot be read.
     """
 
@@ -407,7 +402,6 @@ class OpenCodeRows(RowInterpreter):
         return before != self._state()
 
     def _state(self) -> object:
-        """Return everything read so far, for comparison."""
         return self._view, [*self._messages.items()], [*self._parts.items()], self._parts_of, self._later.state()
 
     def settle(self) -> None:
@@ -460,13 +454,7 @@ class LaterRows:
         return [*self._rows.items()], self._copied
 
     def read(self, connection: sqlite3.Connection, session: OpenCodeInfo, older: Mapping[str, Any]) -> None:
-        """Read the rows that are not in the old tables.
-
-        Args:
-            connection: The database.
-            session: The session.
-            older: Times of the messages in the old tables, by id.
-        """
+        """Read the rows that are not in the old tables. `older`: times of the messages in the old tables, by id."""
         listed = _listed(connection, MESSAGE_ROWS, session.identifier)
         last = max((time for time in older.values() if isinstance(time, (int, float))), default=None)
         kinds = {

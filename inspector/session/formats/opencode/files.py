@@ -64,12 +64,7 @@ REST = 20
 
 
 class ReadFile(NamedTuple, Generic[View]):
-    """A file as last read.
-
-    Attributes:
-        place: Its state at that time.
-        view: The parsed file; None if it cannot be read.
-    """
+    """A file as last read. `view`: the parsed file; None if it cannot be read."""
 
     place: FileState
     view: View | None
@@ -99,15 +94,11 @@ class StorageReader:
     """Reads one session of the storage folder."""
 
     def __init__(self, path: Path, format_name: str) -> None:
-        """Find the session.
+        """Find the session. Raises `SessionError` if the session does not exist.
 
         Args:
             path: Its file, or the storage folder, optionally with the session's id; the default is the newest top-level
                 session.
-            format_name: The format's name.
-
-        Raises:
-            SessionError: The session does not exist.
         """
         self._path = path
         self._format = format_name
@@ -132,7 +123,6 @@ class StorageReader:
         return self._session
 
     def refresh(self) -> FileChange:
-        """Read the files that changed."""
         try:
             self._file.stat()
         except FileNotFoundError:
@@ -295,7 +285,6 @@ class ExportInterpreter(DocumentInterpreter):
         fill(self.builder, session, stored)
 
     def _first(self, message: Fields, session: OpenCodeInfo) -> MessageWithParts:
-        """Convert a message of OpenCode 1 with its parts."""
         info = message["info"]
         view = message_of(mapping(info.value()), "", None, Origin(info.offset, info.length, 0, 0, ERROR))
         parts = []

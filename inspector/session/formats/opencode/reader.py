@@ -72,7 +72,6 @@ SIGNATURES = frozenset({"encryptedcontent", "reasoningencryptedcontent", "reason
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """Parse the blocks of a stored part or a message's error, when its text is read again."""
     value = lenient_json(record)[0]
     if not isinstance(value, dict):
         return []
@@ -83,7 +82,6 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
 
 
 def blocks_of_error(info: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """Build a notice from a message's error."""
     error = mapping(info.get("error"))
     if not error:
         return []
@@ -198,9 +196,6 @@ class RecordedUsage(NamedTuple):
     Attributes:
         input: Prompt tokens without cache reads and writes.
         output: Response tokens, with or without reasoning.
-        reasoning: Reasoning tokens.
-        read: Prompt tokens read from the cache.
-        write: Prompt tokens written to the cache.
         cost: Dollars as computed by OpenCode; 0 if it has no price.
     """
 
@@ -256,7 +251,6 @@ def usage_of(tokens: object, *, excludes_reasoning: bool = False) -> Usage | Non
     where it leaves out cached tokens. Older records have no total and include it, those of OpenCode 2 exclude it.
 
     Args:
-        tokens: The counts.
         excludes_reasoning: True if `output` excludes reasoning in counts without a total.
     """
     recorded, total = RecordedUsage.of(tokens, 0), count(mapping(tokens).get("total"))
@@ -287,16 +281,10 @@ class OpenCodePart:
     """A parsed part.
 
     Attributes:
-        identifier: Its id.
-        kind: Its type.
         spoken: The blocks it adds to its message.
         results: The tool results it adds after the message.
         cleared: Time its result was cleared, None if it was not.
-        usage: Usage reported at the end of a step.
         kept_from: Id of the first message that a compaction keeps; empty for none.
-        is_auto: True for an automatic compaction.
-        is_synthetic: True for text not typed by the user.
-        subagent: The session started by a tool call.
     """
 
     identifier: str
@@ -321,19 +309,11 @@ class OpenCodeMessage:
     """A parsed message without its parts.
 
     Attributes:
-        identifier: Its id.
-        role: Its role.
-        created: Seconds since the epoch, or None.
-        completed: End of the response in seconds since the epoch, or None.
-        model: The model that responded.
-        usage: Reported usage.
         is_summary: True for the response to a summary request.
-        is_finished: True for a complete response.
         parent: Id of the message it responds to.
         error: Name of its error; empty for none.
         notice: Its error as a block.
         purpose: Purpose of its request if it is outside the conversation: `compaction`, `title`; otherwise empty.
-        recorded: Token counts and cost as recorded.
     """
 
     identifier: str
@@ -361,19 +341,14 @@ class OpenCodeInfo:
     """Metadata of a session.
 
     Attributes:
-        identifier: Its id.
-        title: Its title in OpenCode.
-        directory: Its working directory.
         version: Version of the program that began it.
         parent: The session that started it as a subagent; empty for none.
         reverted_message: First message taken back; empty for none.
         reverted_part: First part of that message taken back; empty for the whole message.
         created: Start in seconds since the epoch, or None. Older messages were copied by a fork.
-        modified: Seconds since the epoch.
         origin: The session it was forked from; empty for none.
         boundary: Last message copied from the origin; empty if not recorded.
         recorded: Totals recorded for the session, or None: all its requests, including those without a message.
-        children: Sessions it started as subagents.
         is_second: True for a session in the tables of OpenCode 2.
     """
 
@@ -463,8 +438,6 @@ class MessageWithParts:
     The derived messages are cached, so rebuilding the session reuses them.
 
     Attributes:
-        message: The message.
-        parts: Its parts.
         is_inherited: True if a fork copied it from another session.
     """
 
@@ -499,7 +472,6 @@ class MessageWithParts:
 
     @cached_property
     def notice(self) -> Message:
-        """The error as a message."""
         return self._made(Role.OTHER, self.message.notice)
 
     @cached_property
@@ -580,8 +552,6 @@ def with_parts(
     """Combine messages with their parts, by message id. Unreadable ones become diagnostics.
 
     Args:
-        builder: Receives the diagnostics.
-        session: The session.
         messages: The messages by id, None for an unreadable one.
         parts_of: Returns a message's parts by id, None for an unreadable one.
         known: The previous result; unchanged messages are reused.

@@ -62,7 +62,6 @@ def is_current_event(value: Any) -> bool:
 
 
 def is_event_of_version_0(value: Any) -> bool:
-    """Return True for an action or observation of version 0."""
     event = mapping(value)
     action, observation = event.get("action"), event.get("observation")
     if isinstance(observation, str):

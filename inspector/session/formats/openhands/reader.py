@@ -99,7 +99,6 @@ class EventThread(ChatThread):
 
         Args:
             chat: Its summary, if any.
-            origin: Its place in the file.
             forgotten: Ids of the events no longer sent.
             offset: Number of remaining events sent before the summary.
         """
@@ -189,7 +188,6 @@ class Accumulated:
 
 
 def chat_message(event: Mapping[str, Any]) -> ChatMessage | None:
-    """Convert an event to a chat message; None if it has none."""
     kind = string(event.get("kind"))
     time = seconds_of_any(event.get("timestamp"))
     identifier = string(event.get("id"))
@@ -461,11 +459,7 @@ def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def current_reader(path: Path, name: str) -> Reader:
-    """Return a reader for a conversation.
-
-    Raises:
-        SessionError: There are no events.
-    """
+    """Return a reader for a conversation. Raises `SessionError` if there are no events."""
     place = conversation_of(path)
     if not is_folder(place):
         if Sample(path).is_lines:
@@ -495,7 +489,6 @@ def chat_message_of_version_0(event: Mapping[str, Any], *, is_first: bool = Fals
     """Convert an event to a chat message; None if it has none.
 
     Args:
-        event: The event.
         is_first: True for the first event. Early versions do not mark its message as the user's.
     """
     time = seconds_of_any(event.get("timestamp"))
@@ -711,11 +704,7 @@ class Lines0Interpreter(RecordInterpreter):
 
 
 def reader_0(path: Path, name: str) -> Reader:
-    """Return a reader for a conversation.
-
-    Raises:
-        SessionError: There are no events.
-    """
+    """Return a reader for a conversation. Raises `SessionError` if there are no events."""
     locator = Locator.of(path)
     if not is_folder(locator.file):
         if Sample(locator.file).is_lines:
@@ -754,7 +743,6 @@ def conversations_inside(path: Path) -> Sequence[ContainedSession]:
 
 
 def name_of(value: Mapping[str, Any], line: int) -> str:
-    """Return the name of a conversation in a results file."""
     number = mapping(value.get("issue")).get("number")
     named = string(value.get("instance_id")) or (f"issue-{number}" if isinstance(number, int) else "")
     return named.replace("/", "-") or f"line-{line}"

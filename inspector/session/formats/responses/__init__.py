@@ -105,10 +105,6 @@ class Exchange(Struct):
     """A request with its response, either of which may be missing.
 
     Attributes:
-        input: The items sent.
-        output: The items received.
-        instructions: The separate system prompt.
-        tools: The separate tool definitions.
         about: Fields that describe the call: model, time, usage, ids.
         is_answered: True if there was a response, even without items.
         is_request: True if the request is recorded, so that the preceding items are available.
@@ -235,7 +231,6 @@ def packed(text: str, at: Node) -> tuple[Node, list[Node]]:
 
 
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
-    """Collect the fields of a request, a response or their envelope."""
     fields = node.fields()
     for name in LISTS:
         if name in fields and not exchange.is_request:

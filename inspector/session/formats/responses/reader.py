@@ -151,12 +151,10 @@ class ItemSide(Enum):
     """The side that adds an item to the conversation."""
 
     RESPONSE = auto()
-    """The model."""
     USER = auto()
     SYSTEM = auto()
     TOOL = auto()
     SUMMARY = auto()
-    """A compaction."""
     OTHER = auto()
     """Shown and not sent."""
 
@@ -301,7 +299,6 @@ class ItemThread(Thread):
     Attributes:
         response: The response message being extended, -1 if the next response item starts a new one.
         results: The message of tool outputs being extended, -1 likewise.
-        tool_names: Tool names by call id.
     """
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
@@ -383,13 +380,7 @@ Digest = tuple[bytes, ...]
 
 
 class ReadItem(Struct):
-    """A parsed item.
-
-    Attributes:
-        side: The side that adds it.
-        blocks: Its blocks.
-        marks: Indices of the blocks with a cache breakpoint.
-    """
+    """A parsed item. `marks`: indices of the blocks with a cache breakpoint."""
 
     side: ItemSide
     blocks: list[Block]
@@ -409,7 +400,6 @@ class LoggedThread(ItemThread):
     Attributes:
         definition_digests: Digests of its system prompt and tools.
         sent: Its items repeated by requests, each with its message.
-        responses: Ids of its responses.
         definitions: The message with its system prompt and tools, -1 for none.
     """
 
@@ -561,14 +551,7 @@ class ResponsesInterpreter(RecordInterpreter):
             )
 
     def _set_breakpoints(self, call: int, prompt: Sequence[int], items: Sequence[ReadItem], options: object) -> None:
-        """Set the breakpoints of a request's call: a request may send only the end of its prompt.
-
-        Args:
-            call: The call.
-            prompt: The messages of its prompt.
-            items: The items it sent.
-            options: Its cache options.
-        """
+        """Set the breakpoints of a request's call: a request may send only the end of its prompt."""
         if call >= len(self.builder.calls) or (options is None and not any(item.marks for item in items)):
             return
         messages = self.builder.complete_messages()

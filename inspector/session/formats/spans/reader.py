@@ -220,14 +220,7 @@ class SpanRequest(Struct, frozen=True):
     """A request from a span or log record.
 
     Attributes:
-        kind: Kind of the record.
-        trace, span, parent: Ids; empty if there are none.
         session: The conversation's id; empty if there is none.
-        time: Start in seconds since the epoch, or None.
-        model: The model that responded.
-        identifier: The response's id.
-        usage: Reported usage, or None.
-        asked: The prompt's messages.
         answer: The response's message, None if contents are not recorded.
         shown: Placeholder for a response that is not recorded.
         is_cut: True if the last messages of a long prompt were omitted.
@@ -265,7 +258,6 @@ class SpanLog(RequestLog):
         self._silent: dict[str, RequestThread] = {}
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """Convert a node to a message."""
         if not isinstance(node, MessageNode):
             return []
         names.note(made.block for made in node.message.blocks)
@@ -348,7 +340,6 @@ class SpanInterpreter(RecordInterpreter):
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
 
     def take_span(self, value: Mapping[str, Any], origin: Origin) -> None:
-        """Add a span or a log record."""
         attributes = attributes_of(value)
         telling = record_kind_of(value, attributes)
         kind = telling.name.lower() if telling is not None else string(attributes.get(NAME)) or "other"
@@ -483,7 +474,6 @@ def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
 
 
 SPAN = "span:"
-"""Prefix of a span's row name."""
 
 COLUMNS = ("span_id", "trace_id", "parent_span_id", "name", "start_time_ms")
 
@@ -501,10 +491,7 @@ class SpanPlace(NamedTuple):
     """Conversation and position of a span.
 
     Attributes:
-        span: Its id.
-        trace: Its trace id.
         operation: Its operation: `chat`, `execute_tool`, ...
-        time: Start in seconds since the epoch.
         session: Its conversation; empty if not recorded.
         parent: The conversation that started this one; empty for none.
     """

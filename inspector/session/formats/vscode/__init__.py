@@ -36,7 +36,6 @@ WINDOWS = "emptyWindowChatSessions"
 
 
 def is_operation(record: dict[str, Any]) -> bool:
-    """Return True for a line with an operation on a chat."""
     kind, path = record.get("kind"), record.get("k")
     if kind == 0 and isinstance(kind, int):
         return is_chat(record.get("v"))
@@ -130,11 +129,8 @@ class LoggedRequest(Struct, eq=False):
     """A request of the chat: the user's prompt and everything that followed from it.
 
     Attributes:
-        fields: The fields in use.
-        identifier: Its id.
         previous: The request before it at the time it was made; None for the first.
         is_removed: True if it was taken back or retried.
-        version: Change counter.
     """
 
     fields: dict[str, Slot]
@@ -151,13 +147,7 @@ class LoggedRequest(Struct, eq=False):
 
 
 class OperationLog:
-    """The current chat and its removed requests.
-
-    Attributes:
-        about: The chat's own fields in use.
-        requests: The current requests.
-        history: Every request, in order of creation.
-    """
+    """The current chat and its removed requests. `history`: every request, in order of creation."""
 
     def __init__(self) -> None:
         self.about: dict[str, Slot] = {}

@@ -106,19 +106,7 @@ MOST_DEPTH = 200
 
 @dataclass(frozen=True)
 class TurnMessage:
-    """A message of a turn.
-
-    Attributes:
-        role: Its role.
-        blocks: Its blocks, not yet paired.
-        time: Seconds since the epoch, or None.
-        identifier: Id of the round or request.
-        is_call: True for a model response.
-        model: The responding model.
-        usage: Reported usage of the call.
-        is_meta: True if injected by the program.
-        is_sent: True if part of later prompts.
-    """
+    """A message of a turn. `blocks`: its blocks, not yet paired; `identifier`: id of the round or request."""
 
     role: Role
     blocks: tuple[Block, ...]
@@ -137,8 +125,6 @@ class Summary:
 
     Attributes:
         round: Id of the last summarized round.
-        blocks: Its text.
-        compaction: Its data as a compaction.
         side_call: The summary request; None if its usage is not recorded.
     """
 
@@ -154,8 +140,6 @@ class Turn:
 
     Attributes:
         surroundings: Content sent before all messages; empty if the request does not include it.
-        messages: Its messages in order.
-        summaries: Its summaries in order of creation.
         shown_only: Kinds of omitted response parts.
     """
 
@@ -170,12 +154,7 @@ class Turn:
 
 
 def turn_of(request: LoggedRequest, following: LoggedRequest | None) -> Turn:
-    """Convert a request to a turn.
-
-    Args:
-        request: The request.
-        following: The next request, which holds the results of calls above the limit.
-    """
+    """Convert a request to a turn. `following`: the next request, which holds the results of calls above the limit."""
     fields = request.fields
     metadata = child(fields.get("result"), "metadata")
     time = seconds_of_any(value_of(fields.get("timestamp")))
@@ -252,11 +231,7 @@ def _answering(block: Block, identifier: str, call: Slot) -> Block:
 
 
 class DisplayedResponses:
-    """Builds responses from displayed parts; text after a tool call starts the next response.
-
-    Attributes:
-        messages: The completed messages.
-    """
+    """Builds responses from displayed parts; text after a tool call starts the next response."""
 
     def __init__(self, identifier: str, time: float | None) -> None:
         self.messages: list[TurnMessage] = []
@@ -594,11 +569,7 @@ class ChatInterpreter(RecordInterpreter):
 
 
 class ConversationWriter:
-    """Writes turns to a builder, each after its predecessor at the time it was made.
-
-    Attributes:
-        side_calls: Summary requests.
-    """
+    """Writes turns to a builder, each after its predecessor at the time it was made. `side_calls`: summary requests."""
 
     def __init__(self, builder: SessionBuilder) -> None:
         self._builder = builder
