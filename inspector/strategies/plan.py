@@ -51,7 +51,6 @@ class SpecifiedValue(NamedTuple):
 
     Attributes:
         text: The value, unquoted.
-        written: The value as written.
         quoted: True if it was written in quotes and must be taken literally.
     """
 
@@ -142,11 +141,7 @@ _SWITCH_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": Fa
 
 
 class PlanError(InspectorError, ValueError):
-    """A plan that cannot be read.
-
-    Attributes:
-        message: One line: the position, the problem, and the allowed values.
-    """
+    """A plan that cannot be read. `message`: one line: the position, the problem, and the allowed values."""
 
     advice = "`inspector strategies --plans` lists the available plans"
 
@@ -298,7 +293,6 @@ def _entry_from_table(position: int, table: dict[str, Any]) -> PlanEntry:
 
 
 def _made(base: Strategy, values: dict[str, ParameterValue]) -> Strategy:
-    """Return `base` with some values changed; errors name the strategy."""
     for name in values:
         registry.parameter_of(base, name)
     try:

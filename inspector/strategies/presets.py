@@ -27,7 +27,6 @@ class Preset:
 
     Attributes:
         name: Identifier the user selects it by.
-        summary: One sentence of description.
         specs: Its strategies in their one-line form.
         fits_session: True if values not named take the defaults that fit a session.
     """
@@ -38,7 +37,6 @@ class Preset:
     fits_session: bool = False
 
     def plan(self, session: Session | None = None) -> Plan:
-        """Build the plan, fitted to `session` if given."""
         made = Plan.from_specs(self.specs, session=session if self.fits_session else None)
         return Plan(made.entries, name=self.name)
 
@@ -247,8 +245,6 @@ class SavedPlan:
     """A saved plan.
 
     Attributes:
-        name: Name of the plan.
-        path: Its file.
         plan: The plan; None if it cannot be read.
         problem: Why it cannot be read; empty if it can.
     """
@@ -260,7 +256,6 @@ class SavedPlan:
 
 
 def library_folder() -> Path:
-    """Return the folder of saved plans."""
     from platformdirs import user_data_path
 
     return user_data_path(APPLICATION) / "plans"
@@ -303,13 +298,10 @@ def problem_with_name(text: str) -> str:
 
 
 def save_named(plan: Plan, text: str) -> Path:
-    """Save a plan under a name or in a file.
+    """Save a plan under a name or in a file. Raises `OSError` if the file cannot be written.
 
     Returns:
         Path of the written file.
-
-    Raises:
-        OSError: The file cannot be written.
     """
     path = target_of(text)
     write_atomic(path, replace(plan, name=path.stem).to_toml())

@@ -131,7 +131,6 @@ class _Pending:
     """Decisions waiting in one thread.
 
     Attributes:
-        decisions: Latest decision about each waiting block.
         since: Call at which each was decided.
         reclaims: Tokens each would reclaim.
         total: Tokens all of them would reclaim.
@@ -155,7 +154,6 @@ class BatchedRun:
     """A run that delays a strategy's decisions according to its batching.
 
     Attributes:
-        batching: When edits may be made.
         decide: Returns the strategy's own decisions at a call.
     """
 

@@ -37,10 +37,6 @@ def recall_command(session: Session, index: int) -> str:
 
     It names the block by its tool call's id. If the block has no unique id, it names the session and the block's place
     in it.
-
-    Args:
-        session: The session.
-        index: The block's index in it.
     """
     identifier = recall_name(session, index)
     option_end = "-- " if identifier.startswith("-") else ""
@@ -97,7 +93,6 @@ class Rendition:
 
     Attributes:
         pieces: Sent text in order: slices of the recorded text, and text inserted in place of parts left out.
-        action: Change made to the block.
         kind: Kind the text is sent as if not the block's own, e.g. user text if a summary replaces a tool result;
             otherwise None.
     """
@@ -183,9 +178,7 @@ class BlockSource(Protocol):
         ...
 
     @property
-    def tokens(self) -> int:
-        """Tokens of its recorded text."""
-        ...
+    def tokens(self) -> int: ...
 
     def head_characters(self, tokens: int) -> int:
         """Return how many characters the first `tokens` tokens of the recorded text span."""
@@ -304,8 +297,6 @@ class CutTokens:
         tail: Tokens kept from the end; 0 for none.
         marker: As in `CutText`; `length` and `removed` are characters, and it may name `tokens`, the text's token
             count.
-        numbered: As in `CutText`.
-        never_longer: As in `CutText`.
     """
 
     limit: int
@@ -377,11 +368,7 @@ def make_cut(
 
 @dataclass(frozen=True, slots=True)
 class ReplaceText:
-    """Send `text` in place of the block's.
-
-    Attributes:
-        never_longer: Leave the block as it is if `text` would not be shorter.
-    """
+    """Send `text` in place of the block's. `never_longer`: leave the block as it is if `text` would not be shorter."""
 
     text: str
     never_longer: bool = False
@@ -394,12 +381,7 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceWithMessage:
-    """Send a user or assistant message in place of a block of any kind.
-
-    Attributes:
-        text: Text of the message.
-        kind: User text or assistant text.
-    """
+    """Send a user or assistant message in place of a block of any kind. `kind`: user text or assistant text."""
 
     text: str
     kind: BlockKind

@@ -48,13 +48,9 @@ class Parameter:
 
     Attributes:
         name: Name in plans: `confirmation`, `keep`, `confirmation-tools`.
-        kind: Type of its values.
-        default: Value if none is given.
-        help: Description in one sentence.
         unit: `characters`, `tokens`, `calls`, …; empty if there is none.
         minimum: Smallest value, None for no bound.
         maximum: Largest value, None for no bound.
-        choices: The values a choice may take.
         group: The part of the strategy it tunes (a tier), matching `Decision.group`; empty for the whole strategy.
         logarithmic: True if controls should move in ratios, because small values matter as much as large ones.
         about: Effect on the tools named, for a list of tools.

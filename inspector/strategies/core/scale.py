@@ -26,10 +26,8 @@ class ValueScale:
     """A range of numbers mapped to a line.
 
     Attributes:
-        minimum: Value at the left end.
         maximum: Value at the right end, above `minimum`.
         logarithmic: True if equal distances are equal ratios.
-        whole: True if values are whole numbers.
     """
 
     minimum: float
@@ -42,10 +40,6 @@ class ValueScale:
         """Build the scale of a parameter, wide enough to hold `value`.
 
         An open range ends at sixteen times the larger of default and value, so that there is always room to move.
-
-        Args:
-            parameter: A parameter with numeric values.
-            value: Its current value.
         """
         default = parameter.default if isinstance(parameter.default, int | float) else 0
         minimum = parameter.minimum if parameter.minimum is not None else min(0, value, default)
@@ -81,8 +75,6 @@ class ValueScale:
         A step from a value between two round ones goes to the next round one.
 
         Args:
-            value: Start value.
-            steps: Number and direction of steps.
             coarse: Round to one significant digit instead of two.
         """
         upward = steps > 0

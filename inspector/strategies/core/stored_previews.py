@@ -47,8 +47,6 @@ class WholeLines(NamedTuple):
 
     Attributes:
         characters: Their length, including line ends between them.
-        lines: Number of lines.
-        bytes: Size in UTF-8.
         hit_bytes: True if the byte limit excluded the next line.
     """
 
@@ -76,7 +74,6 @@ def persisted_output(text: str, preview: int, path: str) -> list[Part]:
     """Return a text's beginning as Hermes previews it.
 
     Args:
-        text: The text.
         preview: Characters shown, cut back to the last line end if that is past the half.
         path: Path of the saved text; empty if it cannot be saved.
     """
@@ -107,10 +104,8 @@ def numbered_ends(text: str, head: int, tail: int, path: str, identifier: str | 
     """Return a text's first and last lines, numbered, as deepagents previews them.
 
     Args:
-        text: The text.
         head: Lines shown from the beginning.
         tail: Lines shown from the end.
-        path: Path of the saved text.
         identifier: The tool call's id; None for a text that is not a tool result.
     """
     lines = _line_bounds(text)
@@ -155,7 +150,6 @@ def lines_within(text: str, max_lines: int, max_bytes: int, hint: str, *, from_e
     """Return whole lines from one end of a text over either limit, as OpenCode previews it; otherwise None.
 
     Args:
-        text: The text.
         max_lines: Maximum number of lines, before and after the cut.
         max_bytes: Maximum number of bytes, before and after the cut.
         hint: Text of the note after the count of missing lines or bytes.
@@ -177,9 +171,7 @@ def head_and_tail(text: str, limit: int, path: str) -> list[Part] | None:
     """Return a fifth of the limit from the beginning of a longer text and the rest from its end, as Gemini CLI does.
 
     Args:
-        text: The text.
         limit: Longest text that is left whole (returns None), in UTF-16 units.
-        path: Path of the saved text.
     """
     # A character is at most two units.
     if len(text) * 2 <= limit:

@@ -126,9 +126,7 @@ class CallContext(Protocol):
         """Return all block indices of this call's prompt, in the order they are sent, without removed ones."""
         ...
 
-    def rendition(self, block: int) -> Rendition:
-        """Return the block's current rendition."""
-        ...
+    def rendition(self, block: int) -> Rendition: ...
 
     def is_whole(self, block: int) -> bool:
         """Return True if the block would be sent unchanged, so values computed from its recorded text hold."""
@@ -230,7 +228,6 @@ class AgentSettings:
         names: Names there, by parameter. Dots lead into sections; empty for a parameter expressed by another one or in
             another way.
         always: Settings written there for all values, by name.
-        constants: Parameters that are constants of that system.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)

@@ -80,9 +80,7 @@ class ThreadRun(Generic[Values, State]):
         """Return the changes at a call.
 
         Args:
-            state: The state of the conversation.
             arrived: Blocks of the prompt that the conversation did not hold before, in the order they are sent.
-            context: The call about to be made.
         """
         raise NotImplementedError
 
@@ -225,8 +223,6 @@ class SummarizedPrefix(Generic[MessageT]):
 
         Args:
             place: Index of the first message that stays.
-            text: Text of the summary message.
-            reason: Reason of the decisions.
         """
         gone = self.blocks_until(place)
         self.start = place

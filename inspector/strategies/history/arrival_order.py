@@ -44,12 +44,7 @@ class Arrivals(NamedTuple):
 
 
 def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
-    """Yield the chosen blocks of every context.
-
-    Args:
-        history: The recorded history.
-        chosen: Per block, True to include it.
-    """
+    """Yield the chosen blocks of every context. `chosen`: per block, True to include it."""
     for index, (members, own_calls) in enumerate(history.calls_of_contexts()):
         sent = history.call_prompt_messages[own_calls]
         entering = np.append(own_calls, NEVER)[np.searchsorted(sent, np.arange(len(members)), side="right")]
@@ -62,12 +57,7 @@ def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
 
 
 def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
-    """Return, per arrival, the call of the arrival `by` places later, or `NEVER` if there is none.
-
-    Args:
-        calls: The call of each arrival.
-        by: Distance in arrivals.
-    """
+    """Return, per arrival, the call of the arrival `by` places later, or `NEVER` if there is none."""
     return np.append(calls[by:], np.full(min(by, len(calls)), NEVER, dtype=np.int32))
 
 
@@ -91,7 +81,6 @@ def freshness_changes(
     """Compute when each of `blocks` becomes stale, i.e. is in a prompt that does not end with its group.
 
     Args:
-        history: The recorded history.
         blocks: Block indices, shape (n,).
         groups: The group of each block, shape (n,), non-negative.
         ends: Per call, including the next one, the group its prompt ends with, -1 for none.
@@ -121,12 +110,7 @@ def freshness_changes(
 
 
 def last_marked_messages(history: History, marked: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return, per call, the last marked message of its prompt, -1 for none.
-
-    Args:
-        history: The recorded history.
-        marked: Per message, True if marked.
-    """
+    """Return, per call, the last marked message of its prompt, -1 for none. `marked`: per message, True if marked."""
     found = np.full(len(history.call_context), -1, dtype=np.int32)
     for members, calls in history.calls_of_contexts():
         places = np.flatnonzero(marked[members])

@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConversationItem:
-    """One item of a conversation: a single tool result, or everything else of one message.
-
-    Attributes:
-        is_result: True for a tool result.
-    """
+    """One item of a conversation: a single tool result, or everything else of one message."""
 
     message: int
     blocks: tuple[int, ...]
@@ -47,14 +43,7 @@ class ConversationItem:
 
 @dataclass
 class ConversationMessage:
-    """One message.
-
-    Attributes:
-        is_answer: True if the model wrote it.
-        blocks: Its block indices, in order.
-        message: Index of its last recorded message.
-        ends_with_result: True if its last block so far is a tool result.
-    """
+    """One message. `is_answer`: true if the model wrote it; `message`: index of its last recorded message."""
 
     is_answer: bool
     blocks: list[int]
@@ -64,11 +53,7 @@ class ConversationMessage:
 
 @dataclass
 class MessageList:
-    """The messages of one conversation, as they arrive.
-
-    Attributes:
-        turns: The messages that are still sent, oldest first.
-    """
+    """The messages of one conversation, as they arrive. `turns`: the messages that are still sent, oldest first."""
 
     history: History
     turns: list[ConversationMessage] = field(default_factory=list)

@@ -32,17 +32,7 @@ NEVER: Final = np.iinfo(np.int32).max
 
 
 class CallColumns(NamedTuple):
-    """The columns, named as in `History`.
-
-    Attributes:
-        message_enters: Per message, the first call that sends it.
-        message_leaves: Per message, the first later call of its thread that no longer sends it.
-        call_context: Per call, its context.
-        call_prompt_messages: Per call, the number of context members sent.
-        call_last_message: Per call, the last message of its prompt.
-        call_time: Per call, seconds since the epoch.
-        context_members: Per context, its message indices in the order they are sent.
-    """
+    """The columns, named as in `History`."""
 
     message_enters: NDArray[np.int32]
     message_leaves: NDArray[np.int32]
@@ -54,13 +44,7 @@ class CallColumns(NamedTuple):
 
 
 def call_columns(session: Session, before: tuple[Session, CallColumns] | None, growing: GrowingColumns) -> CallColumns:
-    """Build the columns of a session, extending the columns of an earlier state if given.
-
-    Args:
-        session: The session.
-        before: Its earlier state, and the columns of that state.
-        growing: Buffers of the columns that can grow in place.
-    """
+    """Build the columns of a session, extending the columns of an earlier state if given."""
     if before is None:
         return _continued(session, 0, 0, _nothing())
     earlier, known = before
@@ -240,14 +224,7 @@ class GrowingColumns:
         self._lock = Lock()
 
     def grown(self, name: str, before: NDArray[Scalar], kept: int, new: NDArray[Scalar]) -> NDArray[Scalar]:
-        """Return the first `kept` entries of a column followed by `new` ones, read-only.
-
-        Args:
-            name: Name of the column.
-            before: The column of an earlier state.
-            kept: Number of its entries that stay.
-            new: Entries that follow them, of the same type.
-        """
+        """Return the first `kept` entries of a column followed by `new` ones, read-only."""
         count = kept + len(new)
         with self._lock:
             if not self._fits(name, before, kept, new):
@@ -266,13 +243,7 @@ class GrowingColumns:
     def over(
         self, name: str, entries: Sequence[Entry], column_of: Callable[[Sequence[Entry]], NDArray[Scalar]]
     ) -> NDArray[Scalar]:
-        """Compute a column with one value per entry, reusing the values of entries unchanged since the last call.
-
-        Args:
-            name: Name of the column.
-            entries: Entries of the session's current state, e.g. its calls.
-            column_of: Computes the column of a sequence of entries.
-        """
+        """Compute a column with one value per entry, reusing the values of entries unchanged since the last call."""
         seen, before = self._entry_columns.get(name, ((), None))
         kept = unchanged(entries, seen)
         new = column_of(entries[kept:])
@@ -309,7 +280,6 @@ class History:
     """The columns. Call index `call_count` is the next call, not yet made; every call column has an entry for it.
 
     Attributes:
-        session: The session that the columns describe.
         kind: Per block, `BlockKind`, uint8.
         characters: Per block, length of its text, int32.
         signature: Per block, characters of its signature or encrypted content, int32.

@@ -28,23 +28,13 @@ class Memo(dict[Key, Found]):
     """A dictionary of results that clears itself once it exceeds a size limit."""
 
     def __init__(self, most: int = _MOST) -> None:
-        """Create an empty cache.
-
-        Args:
-            most: Maximum total size: number of results, or sum of their `takes`.
-        """
+        """Create an empty cache. `most`: maximum total size: number of results, or sum of their `takes`."""
         super().__init__()
         self._most = most
         self._taken = 0
 
     def keep(self, key: Key, found: Found, takes: int = 1) -> Found:
-        """Store and return a result.
-
-        Args:
-            key: Key of the result.
-            found: The result.
-            takes: Its share of the maximum size.
-        """
+        """Store and return a result. `takes`: its share of the maximum size."""
         self._taken += takes
         if self._taken > self._most:
             self.clear()
@@ -65,7 +55,6 @@ class TextMemo(Generic[Found]):
         """Create an empty cache.
 
         Args:
-            find: The function.
             missing: Value for a text that can no longer be read; it is not cached.
             read: Returns the text, or raises `TextUnavailableError`.
         """

@@ -52,7 +52,6 @@ PART_ARGUMENTS = (
     "end_line_one_indexed_inclusive",
     "pages",
 )
-"""Argument names for a part of a file."""
 
 
 class LineRange(NamedTuple):
@@ -92,7 +91,6 @@ def argument_memo(find: Callable[[dict[str, Any]], Found], missing: Found) -> Te
     """Memoize a function of a tool call's arguments.
 
     Args:
-        find: The function.
         missing: Value if the arguments are not a JSON object or can no longer be read.
     """
 
@@ -137,7 +135,6 @@ class Reads(NamedTuple):
     Attributes:
         results: Block indices, int32.
         files: Per result, the index of its file in `paths`, int32.
-        paths: The files.
     """
 
     results: NDArray[np.int32]
@@ -150,7 +147,6 @@ def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
     """Return the results of reads with a known file.
 
     Args:
-        history: The recorded history.
         extra_tools: Tools that count as reading in addition to the table.
     """
     reads = tool_kind_mask(history.tool_names, (ToolKind.READ,), extra_tools)
@@ -190,7 +186,6 @@ class ContextUses(NamedTuple):
     """The uses of files in one context.
 
     Attributes:
-        uses: The uses in call order.
         retained: Results of reads that came from an earlier context, and the first call that sends them.
     """
 
@@ -202,7 +197,6 @@ def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[s
     """Yield the uses of files in every context.
 
     Args:
-        history: The recorded history.
         read_tools: Tools that count as reading in addition to the table.
         edit_tools: Tools that count as changing in addition to the table.
     """

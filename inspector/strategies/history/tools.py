@@ -47,7 +47,6 @@ class ToolKind(StrEnum):
     AGENT = "agent"
     """Returns another agent's report."""
     OTHER = "other"
-    """Unknown."""
 
 
 DOCUMENT_TIERS: Mapping[str, tuple[str, ...]] = {

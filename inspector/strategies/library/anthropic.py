@@ -105,7 +105,6 @@ class _ToolUses:
     Attributes:
         results: Tool results not cleared in an earlier context, oldest first.
         passed: Number of results cleared or excluded.
-        cleared: Number of results cleared.
         weighed: Number of results that `removable` covers.
         removable: Tokens removed by clearing the weighed results that are not passed.
         counted: Counted tokens of everything that is sent.

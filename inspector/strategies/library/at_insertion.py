@@ -76,8 +76,6 @@ class TrimText:
 
     Attributes:
         threshold: Longest text that is left whole, in characters.
-        head: Characters kept from the beginning.
-        tail: Characters kept from the end.
         cap: Maximum length after trimming; 0 for no cap.
         unit: Unit of all of these, characters or tokens.
         marker: Text in place of the part left out, a template as in `CutText`.
@@ -428,8 +426,6 @@ class StoreLarge(Parametrized):
         """Return the results stored because their batch is over its budget, largest first.
 
         Args:
-            history: The recorded history.
-            budgets: Maximum sizes.
             stored: Results over their own limits; the results found here are added.
         """
         runs = result_runs(history)[history.message[history.results]]

@@ -94,7 +94,6 @@ class FileMention(NamedTuple):
     """A file's content within a message.
 
     Attributes:
-        block: The block that contains it.
         mention: Index among the file mentions in the block, -1 if the whole block is one file.
     """
 
@@ -198,7 +197,6 @@ def messages_to_remove(rest: int, keep: str) -> int:
     """Return the number of messages after the first two to remove.
 
     Args:
-        rest: Number of messages after the first two.
         keep: Amount to keep of them: `half`, `quarter`, `last-two` or `none`.
     """
     match keep:
@@ -255,7 +253,6 @@ class _SentMessages:
     """One conversation.
 
     Attributes:
-        messages: Its messages that are still sent.
         seen: File contents in the messages already scanned, by the message's last block, without replaced ones.
         replaced: Replaced contents, by block.
         answer: Tokens of the newest answer.
@@ -270,11 +267,7 @@ class _SentMessages:
 
 
 class ClineTruncateRun(ThreadRun[ClineTruncate, _SentMessages]):
-    """A run of Cline's truncation on one session.
-
-    Attributes:
-        allowed: Maximum tokens of a prompt and its answer.
-    """
+    """A run of Cline's truncation on one session. `allowed`: maximum tokens of a prompt and its answer."""
 
     def __init__(self, strategy: ClineTruncate, history: History) -> None:
         super().__init__(strategy, history)
@@ -376,9 +369,6 @@ def message_characters(
     """Return the length of a message as JSON in UTF-16 units, role and content only; images are not counted.
 
     Args:
-        context: The call about to be made.
-        blocks: Its blocks.
-        texts: Further texts in it.
         cut: Replacement texts of cut blocks.
         is_answer: True if the model wrote it, regardless of its blocks.
     """
@@ -462,7 +452,6 @@ class _Message(NamedTuple):
     """One message; all results of a batch are one.
 
     Attributes:
-        blocks: Its blocks.
         may_begin: True if the remaining conversation may begin with it.
     """
 
@@ -567,12 +556,7 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
 
 @dataclass
 class _BasicConversation:
-    """One conversation.
-
-    Attributes:
-        messages: Its messages that are sent.
-        total: Their estimated tokens.
-    """
+    """One conversation. `total`: their estimated tokens."""
 
     messages: list[ClineMessage] = field(default_factory=list)
     total: int = 0
@@ -640,11 +624,7 @@ class RooTruncate(Parametrized):
 
 
 class RooTruncateRun(ThreadRun[RooTruncate, MessageList]):
-    """A run of the truncation on one session.
-
-    Attributes:
-        allowed: Maximum tokens of a prompt.
-    """
+    """A run of the truncation on one session. `allowed`: maximum tokens of a prompt."""
 
     def __init__(self, strategy: RooTruncate, history: History) -> None:
         super().__init__(strategy, history)

@@ -64,8 +64,6 @@ class ClineMessage:
 
     Attributes:
         blocks: Its blocks, including carriers of notices.
-        is_typed: True if the user typed it.
-        is_answer: True if the model wrote it.
         notices: Texts of notices by the block that carries each.
         is_frozen: True if an earlier compaction kept it.
     """
@@ -101,13 +99,7 @@ class BasicCompaction:
     """One compaction of a conversation: `runBasicCompaction`."""
 
     def __init__(self, messages: list[ClineMessage], context: CallContext, length: MessageLength) -> None:
-        """Prepare a compaction.
-
-        Args:
-            messages: Messages sent now.
-            context: The call about to be made.
-            length: Measures the length of messages.
-        """
+        """Prepare a compaction."""
         self._messages = messages
         self._context = context
         self._kinds = context.history.kind_bytes
@@ -305,7 +297,6 @@ class BasicCompaction:
             return ""
 
     def _answer(self, message: ClineMessage) -> str:
-        """Return the text of a model message: `assistantTextContent`."""
         if not message.is_answer:
             return ""
         kinds = self._kinds
@@ -414,7 +405,6 @@ class CompactionResult(NamedTuple):
     """Result of a compaction.
 
     Attributes:
-        messages: Messages sent afterwards.
         tokens: Their estimated tokens.
         choices: The changes; empty if the conversation stays as it is.
     """
@@ -430,11 +420,7 @@ def compact(
     """Compact a conversation.
 
     Args:
-        messages: Messages sent now.
-        context: The call about to be made.
         limits: Target and maximum size of the messages, in estimated tokens.
-        length: Measures the length of messages.
-        reason: Reason shown to people.
     """
     compaction = BasicCompaction(messages, context, length)
     kept = compaction.kept(*limits) if len(messages) > 1 else {}

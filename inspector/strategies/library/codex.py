@@ -85,7 +85,6 @@ def _kept(text: str, size: int, budget: int) -> tuple[int, int]:
 
 
 def _is_inside(byte: int) -> bool:
-    """Return True for a UTF-8 continuation byte."""
     return byte & 0xC0 == 0x80
 
 

@@ -300,11 +300,7 @@ class _UnmaskedOutput:
 
 
 class GeminiMaskRun(ThreadRun[GeminiMask, _UnmaskedOutput]):
-    """A run of the masking on one session.
-
-    Attributes:
-        operation: Operation that masks a result.
-    """
+    """A run of the masking on one session."""
 
     measures_prompts = False
     keeps_changes = True
@@ -424,11 +420,7 @@ class _Chat:
 
 
 class GeminiCompressRun(ThreadRun[GeminiCompress, _Chat]):
-    """A run of the compression on one session.
-
-    Attributes:
-        allowed: Maximum tokens of a prompt that is not compressed.
-    """
+    """A run of the compression on one session. `allowed`: maximum tokens of a prompt that is not compressed."""
 
     def __init__(self, strategy: GeminiCompress, history: History) -> None:
         super().__init__(strategy, history)

@@ -180,11 +180,7 @@ class _HaystackMessages:
 
 
 class HaystackPruneRun(ThreadRun[HaystackPrune, _HaystackMessages]):
-    """A run of the pruning on one session.
-
-    Attributes:
-        window: The model's context window in tokens.
-    """
+    """A run of the pruning on one session. `window`: the model's context window in tokens."""
 
     reset_decision = CONTEXT_RESET
 

@@ -98,7 +98,6 @@ class _Edit:
     """An edit made by a pass.
 
     Attributes:
-        decision: Decision about its block.
         saves: Tokens it reclaims, by Hermes' estimate.
         counts: True if it counts as pruning; cutting arguments alone does not.
     """
@@ -518,8 +517,6 @@ def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
     """Return the prompt tokens at which a conversation is compressed: `_compute_threshold_tokens`.
 
     Args:
-        window: The model's context window in tokens.
-        fraction: Configured fraction of it.
         newer: Follow 0.21, where the minimum threshold is capped at 0.85 of the window.
     """
     if window < _SMALL_WINDOW:
@@ -632,10 +629,8 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
     """A run of the pass before compressing on one session.
 
     Attributes:
-        threshold: Prompt tokens at which the pass runs.
         newer: True for 0.21 or later.
         newest: True for 0.22.
-        window: The model's context window in tokens.
         budget: Tokens of the newest messages that are spared; 0 to count messages only.
     """
 

@@ -84,10 +84,7 @@ class MessageFacts(NamedTuple):
     """Facts that decide on a message.
 
     Attributes:
-        speaker: Its sender.
-        makes_calls: True for an answer that calls tools.
         has_text: True for an answer with text, or a user request not written by the program.
-        is_text: True if it contains only texts.
     """
 
     speaker: Speaker
@@ -103,8 +100,6 @@ class HermesConversation:
         """Create a conversation.
 
         Args:
-            rows: The messages.
-            tokens: Token estimate of each.
             protect_first: Number of first messages that stay, in addition to a system prompt.
         """
         self._rows = rows
@@ -114,7 +109,6 @@ class HermesConversation:
 
     @property
     def is_too_short(self) -> bool:
-        """True if there are too few messages to do anything."""
         return len(self._rows) <= self._head + _LEFT_TO_COMPRESS
 
     def tail(self, budget: int, protect_last: int, ceiling: int | None = None) -> int | None:
@@ -189,8 +183,6 @@ class HermesConversation:
 
         Args:
             head: Index of the first message that may go.
-            budget: Tokens.
-            ceiling: Tokens, at least the budget.
             floor: Number of messages that stay regardless of the ceiling.
             least: Number of messages that stay regardless of the budget.
         """
@@ -258,7 +250,6 @@ def old_results(rows: Sequence[MessageFacts], tail: int, rounds: int) -> Iterato
     """Yield the results of the tail before its newest rounds; consecutive results are one round.
 
     Args:
-        rows: The messages.
         tail: Index of the tail's first message.
         rounds: Number of rounds that stay.
     """
@@ -277,8 +268,6 @@ def demoted_line(tool: str, characters: int, session: str) -> str:
     """Return the replacement of a demoted result.
 
     Args:
-        tool: The tool's name.
-        characters: Length of the result.
         session: Id of the session in which the result can be found; empty if there is none.
     """
     hint = f" Recover with session_search(query=..., session_id='{session}')" if session else ""
@@ -298,7 +287,6 @@ def line_for(tool: str, arguments: str, text: str, *, newer: bool = False) -> st
     Args:
         tool: The tool's name, `unknown` if the call is missing.
         arguments: The call's arguments as JSON.
-        text: The result.
         newer: Follow 0.21: include the user's answer and how to reload a skill, and use new tool names.
     """
     lines = _NEWER_LINES if newer else _LINES

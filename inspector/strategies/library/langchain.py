@@ -353,11 +353,7 @@ class _EstimatedMessages:
 
 
 class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMessages]):
-    """A run of the summarization on one session.
-
-    Attributes:
-        window: The model's context window in tokens.
-    """
+    """A run of the summarization on one session. `window`: the model's context window in tokens."""
 
     def __init__(self, strategy: LangChainSummarization, history: History) -> None:
         super().__init__(strategy, history)
@@ -458,7 +454,6 @@ class PreviewLines:
         limit: Longest text that is left whole, in characters.
         head: Lines shown from the beginning.
         tail: Lines shown from the end.
-        folder: Folder in which the agent saves texts.
         of_result: True for a tool result, False for a message.
     """
 

@@ -76,13 +76,7 @@ _MEDIA = len('{"additional_properties": {}, "media_type": , "type": "data", "uri
 
 
 def message_tokens(identifier: str, role: str, contents: Sequence[int]) -> int:
-    """Estimate the tokens of a message.
-
-    Args:
-        identifier: Its id.
-        role: Its role.
-        contents: Characters of the JSON of each of its contents.
-    """
+    """Estimate the tokens of a message. `contents`: characters of the JSON of each of its contents."""
     return _tokens(identifier, role, _together(contents))
 
 
@@ -167,8 +161,6 @@ class Messages:
         """Return a message's id and estimated tokens, as it would be sent now.
 
         Args:
-            context: The call about to be made.
-            message: The message.
             number: Number of messages before it.
         """
         if not context.are_whole(message.contents):
@@ -224,11 +216,9 @@ class Group:
     Attributes:
         kind: `system`, `user`, `assistant_text` or `tool_call`.
         name: The id of its first message.
-        messages: Number of messages.
         tokens: Their estimated tokens.
         is_sent: True if the group or its replacement is sent.
         replacement_tokens: Estimated tokens of the message that replaces it; None if there is none.
-        declared: Ids of the calls it makes.
     """
 
     kind: str
@@ -258,7 +248,6 @@ class Groups:
     """The groups of one conversation.
 
     Attributes:
-        recorded: The session's messages.
         groups: Groups that are sent, including replaced ones, oldest first, without system groups.
         calls: Groups of tool calls with their results that are sent unreplaced.
         messages: Number of messages sent, including system messages.
@@ -290,7 +279,6 @@ class Groups:
             self._place(message, self._message(context, message))
 
     def discard_step(self, group: Group) -> None:
-        """Stop sending a group, or its replacement."""
         if group.is_tool_call:
             del self.calls[group]
         del self.groups[group]
@@ -300,7 +288,6 @@ class Groups:
         """Replace a tool call and its results with an assistant message.
 
         Args:
-            group: The group.
             characters: Length of the message's text as a JSON string.
         """
         del self.calls[group]
@@ -314,7 +301,6 @@ class Groups:
         self.tokens += group.sent[1] - tokens
 
     def _message(self, context: CallContext, message: SentMessage) -> tuple[str, int]:
-        """Return a message's id and estimated tokens, and count it."""
         self._count += 1
         return self.recorded.tokens(context, message, self._count - 1)
 
@@ -421,12 +407,7 @@ REASON = "older than the newest tool uses"
 
 
 class Listing(NamedTuple):
-    """The replacement of a tool use.
-
-    Attributes:
-        decision: Decision with the replacement text.
-        characters: Length of its text as a JSON string.
-    """
+    """The replacement of a tool use. `characters`: length of its text as a JSON string."""
 
     decision: Decision
     characters: int
@@ -661,11 +642,7 @@ def _leave_out(groups: Groups, group: Group, reason: str) -> Iterator[Choice]:
 
 
 class MafRun(ThreadRun[_Maf, Groups]):
-    """A run of one of the strategies on one session.
-
-    Attributes:
-        messages: The session's messages.
-    """
+    """A run of one of the strategies on one session."""
 
     measures_prompts = False
 

@@ -115,11 +115,7 @@ class _UncutResults:
 
 
 class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
-    """A run of the token budget on one session.
-
-    Attributes:
-        runs: Per block, its batch.
-    """
+    """A run of the token budget on one session. `runs`: per block, its batch."""
 
     keeps_changes = True
 
@@ -181,7 +177,6 @@ class TokenBudgetRun(ThreadRun[TokenBudget, _UncutResults]):
 
 
 def ends_with_marker(context: CallContext, block: int) -> bool:
-    """Return True if the block, as it would be sent, ends with the marker."""
     pieces = context.rendition(block).pieces
     last = pieces[-1] if pieces else ""
     if isinstance(last, str):

@@ -139,11 +139,7 @@ class ClearResult:
 
 @dataclass(frozen=True, slots=True)
 class AppendText:
-    """Append the texts that follow directly to a text.
-
-    Attributes:
-        more: The following texts, joined.
-    """
+    """Append the texts that follow directly to a text. `more`: the following texts, joined."""
 
     more: str
 
@@ -537,7 +533,6 @@ class _Ages(NamedTuple):
     """Changes of results between fresh and stale, by block, then call.
 
     Attributes:
-        blocks: The results, int32.
         calls: First call with the new state, int32.
         stale: True if the result is stale from then on.
     """

@@ -246,7 +246,6 @@ class _Result:
     """An old result that may be pruned.
 
     Attributes:
-        block: Its block index.
         size: Current estimated size.
         trimmed: Estimated size after trimming.
         changes: True if trimming changes it.

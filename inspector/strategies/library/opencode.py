@@ -340,7 +340,6 @@ class BlankInput:
     """Replace values in a tool call's input with a note.
 
     Attributes:
-        note: The text that replaces them.
         name: Name of the only value to replace, of any type; empty to replace every string.
     """
 
@@ -401,8 +400,6 @@ def batched(history: History, context: int, calls: NDArray[np.int32], when: str)
     """Return the calls at which decisions possible at `calls` are made.
 
     Args:
-        history: The recorded history.
-        context: The context of the decisions.
         calls: Per decision, the first possible call, `NEVER` for none.
         when: One of `WHEN`.
     """

@@ -154,11 +154,7 @@ class _Condensed:
 
 
 class OpenHandsCondenserRun(ThreadRun[OpenHandsCondenser, _Condensed]):
-    """A run of the condenser on one session.
-
-    Attributes:
-        max_tokens: Maximum number of tokens sent.
-    """
+    """A run of the condenser on one session."""
 
     def __init__(self, strategy: OpenHandsCondenser, history: History) -> None:
         super().__init__(strategy, history)
@@ -333,8 +329,6 @@ def _forgetting(
     """Remove events, and events that would be left without their counterpart.
 
     Args:
-        history: The recorded history.
-        decision: The removing decision.
         forgotten: Returns, per event of a context, the call it is forgotten at, `NEVER` for one that stays.
         repeated: Adds the decisions about events of a context that are sent more than once.
     """

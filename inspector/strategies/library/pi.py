@@ -52,8 +52,6 @@ class KeepHead:
     """Keep the first lines of a text over a limit.
 
     Attributes:
-        max_lines: Maximum number of lines.
-        max_bytes: Maximum number of bytes.
         notes: Append a note on the lines shown.
         first_line: Number of the text's first line in its file; 0 for a text that is not from a file.
         last_end: True if a line end at the end of the text starts another, empty line.
@@ -103,8 +101,6 @@ class KeepTail:
     """Keep the last lines of a text over a limit; if the last line alone is over it, its end.
 
     Attributes:
-        max_lines: Maximum number of lines.
-        max_bytes: Maximum number of bytes.
         file: File name shown for the full output, with `{id}` for the tool call's id; empty for no note.
         last_end: True if a line end at the end of the text starts another, empty line; otherwise it is dropped if the
             text is cut.
@@ -256,8 +252,6 @@ def pi_tokens(context: CallContext, blocks: Iterable[int], *, images: bool = Fal
     """Estimate the tokens of a message, a quarter of its characters: `estimateTokens` (`compaction.js`).
 
     Args:
-        context: What is known at a call.
-        blocks: The message's blocks.
         images: Count the user's images too, as newer versions do.
     """
     history, characters = context.history, 0
@@ -339,7 +333,6 @@ class _Compacted:
         """Return the first message that stays if the newest `keep` tokens do.
 
         Args:
-            keep: Tokens to keep.
             calls_last: If the newest results alone reach `keep`, cut before their call instead of not at all.
         """
         sent = self.sent

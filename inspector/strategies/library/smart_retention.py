@@ -390,11 +390,7 @@ class _Change(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Changes to a file that are compressed together.
-
-    Attributes:
-        at: First call that sends the note.
-    """
+    """Changes to a file that are compressed together. `at`: first call that sends the note."""
 
     changes: tuple[_Change, ...]
     at: int

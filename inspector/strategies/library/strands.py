@@ -108,7 +108,6 @@ class _Window:
         pinned: Places that are never dropped.
         start: First place not removed.
         is_pinned: True once the first messages have been pinned.
-        calls: Number of calls made.
     """
 
     messages: list[list[int]] = field(default_factory=list)
@@ -138,11 +137,7 @@ class _Window:
 
 
 class StrandsWindowRun(ThreadRun[StrandsWindow, _Window]):
-    """A run of the window on one session.
-
-    Attributes:
-        window: The model's context window in tokens.
-    """
+    """A run of the window on one session. `window`: the model's context window in tokens."""
 
     def __init__(self, strategy: StrandsWindow, history: History) -> None:
         super().__init__(strategy, history)
