@@ -53,9 +53,7 @@ class ChangelogEntry:
     """A change to a file.
 
     Attributes:
-        event: The change.
         what: One sentence on the change or its purpose; recorded text, not made safe.
-        source: Source of the sentence.
         added: Number of added lines, or None if unknown.
         removed: Number of removed lines, or None if unknown.
     """
@@ -68,14 +66,10 @@ class ChangelogEntry:
 
 
 def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[ChangelogEntry, ...]:
-    """Return the changes to a session's files in order.
+    """Return the changes to a session's files in order. Raises `UnknownFileError` if no file matches, or several do.
 
     Args:
-        history: The session's file history.
         path: One file, or the end of its path; all files if None.
-
-    Raises:
-        UnknownFileError: No file matches, or several do.
     """
     files = [history.find(path)] if path is not None else list(history.events)
     events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
@@ -103,12 +97,7 @@ class PrecedingText:
     """Finds the agent's text before a change."""
 
     def __init__(self, session: Session, turns: Iterable[int]) -> None:
-        """Start with an empty cache.
-
-        Args:
-            session: The session.
-            turns: The messages with calls that change files, counted from 1.
-        """
+        """Start with an empty cache. `turns`: the messages with calls that change files, counted from 1."""
         self._session = session
         self._asking = sorted(set(turns))
         self._found: dict[int, str] = {}
@@ -118,7 +107,6 @@ class PrecedingText:
 
         Args:
             call_block: The tool call, a block index.
-            call_turn: Its message, one of `turns`.
         """
         self._found[call_block] = reported = self._sentence_before(call_block, call_turn)
         return reported

@@ -37,12 +37,7 @@ class LineRun(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Unknown lines.
-
-    Attributes:
-        first: Number of the first one.
-        size: Number of lines; None if unknown, possibly zero.
-    """
+    """Unknown lines. `size`: number of lines; None if unknown, possibly zero."""
 
     first: int
     size: int | None
@@ -102,7 +97,6 @@ class FileContent:
 
     @property
     def known_lines(self) -> int:
-        """Number of known lines, including loose runs."""
         return sum(len(run.lines) for run in self.runs)
 
     def pieces(self) -> Iterator[LineRun | Gap]:
@@ -153,9 +147,6 @@ class FileContent:
         If they differ from the known lines, something else changed the file, and all other lines become unknown.
 
         Args:
-            lines: The lines shown.
-            first: Number of the first one.
-            total: Number of lines in the file, if shown.
             ends_with_newline: True if its last line does, None if not shown.
         """
         shown = LineRun(first, tuple(lines))
@@ -196,7 +187,6 @@ class FileContent:
 
         Args:
             old: The text; not empty.
-            new: Its replacement.
             everywhere: Every occurrence was replaced; otherwise there was exactly one.
 
         Raises:
@@ -230,7 +220,6 @@ class FileContent:
 
         Args:
             old: The lines; none to insert before line `at`.
-            new: Their replacement.
             at: Number of the first one.
         """
         delta = len(new) - len(old)

@@ -76,15 +76,10 @@ class FileEvent:
     """One access or change to a file.
 
     Attributes:
-        path: The file.
-        kind: Kind of the event.
         turn: The message with the result, counted from 1.
         call_turn: The message with the call.
         call_block: The tool call, a block index.
         result_block: Its result, a block index.
-        tool: The tool.
-        operations: The operations in order.
-        intent: Purpose stated in the call; may be empty.
         problem: One sentence on content that became unknown; empty if there is none.
         is_certain: True if it happened, False if it may have.
     """
@@ -107,9 +102,6 @@ class KnownFile:
     """A file's known content at a turn.
 
     Attributes:
-        path: The file.
-        turn: The turn.
-        content: Its known content.
         event: The last event up to then, or None.
         known_since: The turn of the last certain event; 0 for none.
         doubts: Possible changes since the file was last read or written completely, one sentence each.
@@ -128,7 +120,6 @@ class FileHistory:
     """File events and known contents of a session.
 
     Attributes:
-        session: The session.
         events: Events by file in order; files in the order of their first event.
         contents: By file, its known content before the first event, and after each.
         unread: Number of tool calls skipped because their texts are gone.
@@ -176,11 +167,7 @@ class FileHistory:
         raise UnknownFileError(f"the session did not read or change a file named {named}{much_like}")
 
     def check_turn(self, turn: int) -> int:
-        """Return the turn if it exists.
-
-        Raises:
-            UnknownTurnError: There is no such turn.
-        """
+        """Return the turn if it exists. Raises `UnknownTurnError` if there is no such turn."""
         if not 1 <= turn <= self.turns:
             raise UnknownTurnError(f"there is no turn {turn:,}: the session has turns 1 to {self.turns:,}")
         return turn
@@ -236,7 +223,6 @@ class FileHistory:
 
         Args:
             path: The file, which must be in `events`.
-            count: Number of events.
             turn: Turn of the result; by default the turn of the last event.
         """
         done = self.events[path][:count]
@@ -400,7 +386,6 @@ class _Collector:
 
 
 def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
-    """Return the kind of a call with these operations on one file."""
     for operation in operations:
         if isinstance(operation, UnknownChange):
             return FileEventKind.UNCLEAR

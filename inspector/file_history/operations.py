@@ -82,7 +82,6 @@ class FilePatch:
 
     Attributes:
         path: The file, as named in the patch.
-        hunks: Changes in order.
         added: The text of a new file, otherwise None.
         is_deletion: True if the file is removed.
         moved_to: New name of the file; empty if unchanged.
@@ -222,7 +221,6 @@ _WAYS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, str.strip, _plain)
 
 
 def _place(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool = False) -> int | None:
-    """Return the index of some lines from `start` on, or None."""
     if not wanted:
         return start
     last = len(lines) - len(wanted)
@@ -411,7 +409,6 @@ class CallEffects:
     """Effects of a tool call on files.
 
     Attributes:
-        operations: Its file operations in order.
         intent: Purpose stated in the call; may be empty.
         may_change: A command that may have changed other files; may be empty.
     """
@@ -425,14 +422,7 @@ NOTHING = CallEffects()
 
 
 def call_effects(tool: str, arguments_text: str, result: str | None, *, is_error: bool = False) -> CallEffects:
-    """Parse the effects of a call on files.
-
-    Args:
-        tool: The tool's name, as recorded.
-        arguments_text: Its arguments, as recorded.
-        result: Its result, or None if not recorded.
-        is_error: True if the result is recorded as a failure.
-    """
+    """Parse the effects of a call on files. `result`: its result, or None if not recorded."""
     if result is None or has_failed(result, is_error=is_error):
         return NOTHING
     name = re.split(r"__|\.", tool)[-1]

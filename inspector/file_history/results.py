@@ -17,8 +17,6 @@ class ShownLines:
     """Lines of a file in a result.
 
     Attributes:
-        lines: The lines, without newlines.
-        first: Number of the first one.
         total: Number of lines in the file, if known.
         ends_with_newline: True if its last line does, None if unknown.
         path: The file, if named in the result; otherwise empty.
@@ -75,7 +73,6 @@ def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int]
     """Parse the numbered lines at the beginning of a text.
 
     Args:
-        text: The text.
         manner: Index of the numbering style; any if None.
 
     Returns:
@@ -103,7 +100,6 @@ def parse_read_result(text: str, *, asks_for_part: bool, first_asked: int | None
     """Parse the result of a read; return None if it shows no lines, or their position is unknown.
 
     Args:
-        text: The result.
         asks_for_part: The call requested only some lines.
         first_asked: First requested line, if given.
     """
@@ -290,7 +286,6 @@ class ShellOutput:
     """Output of a command.
 
     Attributes:
-        text: The text.
         is_exact: True if it is byte-exact: not trimmed or shortened.
         is_cut: True if parts are omitted.
     """

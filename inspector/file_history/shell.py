@@ -40,13 +40,7 @@ _NOTHING = re.compile(r"\d?>\s*/dev/null|\d?>&\d")
 
 
 class Written(NamedTuple):
-    """A text written by a command.
-
-    Attributes:
-        path: The file, as named in the command.
-        text: The text.
-        appends: True if it is appended.
-    """
+    """A text written by a command. `path`: the file, as named in the command."""
 
     path: str
     text: str
@@ -57,7 +51,6 @@ class Printed(NamedTuple):
     """File lines printed by a command with no other effect.
 
     Attributes:
-        path: The file, as named in the command.
         first: First requested line.
         last: Last requested line; None for the end of the file.
         is_numbered: True if every line begins with its number.
@@ -74,12 +67,9 @@ class ShellEffects(NamedTuple):
 
     Attributes:
         folder: Working folder from the call and the command; may be empty.
-        written: Texts that it writes.
-        removed: Files that it removes.
         patch: Patch passed to `apply_patch`; may be empty.
         printed: Lines it prints; None if it prints anything else.
         may_change: True if it may change other files.
-        command: The command.
         rest: The command after the leading writes; empty if it has no other effects.
     """
 

@@ -119,12 +119,7 @@ PAGE_SIZE, SMALLEST_PAGE, LARGEST_PAGE = (1224, 1584), (612, 792), (1700, 2200)
 
 
 class ClaudePatches(NamedTuple):
-    """Patches of 28 by 28 pixels of the largest image within both limits.
-
-    Attributes:
-        most: Maximum number of patches.
-        edge: Maximum longer edge in pixels.
-    """
+    """Patches of 28 by 28 pixels of the largest image within both limits. `edge`: maximum longer edge in pixels."""
 
     most: int
     edge: int
@@ -165,10 +160,7 @@ class OpenAIPatches(NamedTuple):
     """Patches of 32 by 32 pixels of the image, scaled down to the limits of its detail level.
 
     Attributes:
-        factor: Tokens per patch.
         limits: Limits without a detail level, or if the model chooses it.
-        low: Limits for low detail.
-        high: Limits for high detail.
         original: Limits for original detail; as for high in models without it.
     """
 
@@ -241,12 +233,7 @@ class GeminiTiles(NamedTuple):
 
 
 class FlatRate(NamedTuple):
-    """Constant tokens per image, depending on the resolution setting but not on the image size.
-
-    Attributes:
-        each: Tokens per image.
-        of_page: Tokens of a PDF page.
-    """
+    """Constant tokens per image, depending on the resolution setting but not on the image size."""
 
     each: int
     of_page: int
@@ -347,7 +334,6 @@ class UncertainMedia:
     """Images or documents with a token count that the file does not determine.
 
     Attributes:
-        count: Number of images or documents.
         pages: Pages of the documents; 0 if unknown, and for images.
         least: Minimum plausible tokens of such an image, or of all the documents.
         most: Maximum plausible tokens of such an image, or of all the documents.
@@ -402,12 +388,7 @@ def sends_text(block: Block) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MediaMeasure:
-    """Token counting of images and documents.
-
-    Attributes:
-        rule: Rule for the provider's tokens of an image.
-        ratio: Provider tokens per counted token, typical of the model.
-    """
+    """Token counting of images and documents. `ratio`: provider tokens per counted token, typical of the model."""
 
     rule: ImageRule
     ratio: float

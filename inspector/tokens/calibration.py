@@ -92,7 +92,6 @@ class Shift(NamedTuple):
     """A call with a prompt that grew by more or less than the recorded additions.
 
     Attributes:
-        call: Call index.
         tokens: Unexplained tokens; negative if the prompt grew less.
     """
 
@@ -122,12 +121,7 @@ class ModelCalibration(NamedTuple):
 
 @dataclass(frozen=True)
 class Expectation:
-    """Prior distribution of the coefficients.
-
-    Attributes:
-        values: Expected value per coefficient.
-        deviations: Standard deviation per coefficient.
-    """
+    """Prior distribution of the coefficients. `deviations`: standard deviation per coefficient."""
 
     values: Floats
     deviations: Floats
@@ -135,12 +129,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients, and the level of every segment of rows.
-
-    Attributes:
-        coefficients: One per feature, not negative.
-        levels: One per segment.
-    """
+    """Coefficients, and the level of every segment of rows. `coefficients`: one per feature, not negative."""
 
     coefficients: Floats
     levels: Floats
@@ -303,9 +292,7 @@ def robust_fit(features: Floats, values: Floats, segments: NDArray[np.intp] | No
 
     Args:
         features: One row per observation, one column per feature.
-        values: One per observation.
         segments: Per observation, its segment, numbered from 0 without gaps; None for no levels.
-        expected: Prior of the coefficients.
     """
     coefficients = expected.values
     precision = np.diag(1 / expected.deviations**2)
@@ -384,7 +371,6 @@ class PromptContents(NamedTuple):
 
     Attributes:
         counted: Counted tokens of everything not measured otherwise.
-        blocks: Number of blocks.
         reasoning: Characters of signatures; for the other readings, reported tokens of responses.
         media: Provider tokens of images and documents, by the published rule.
     """
@@ -399,10 +385,6 @@ class BorrowedCalibration(NamedTuple):
     """Coefficients fitted for one model and used for a related one with too few reports.
 
     Attributes:
-        model: The fitted model.
-        coefficients: Its coefficients.
-        reading: Its reading.
-        calls: Number of calls used for the fit.
         is_from_other_session: True if the calls are another session's.
     """
 
@@ -430,12 +412,8 @@ class Calibration:
         calls: Number of calls in the residual.
         is_fitted: True if the model with the most calls was fitted; otherwise its coefficients are borrowed or typical
             of its family, and the figures are estimates.
-        coefficients: Coefficients by model.
-        main: The coefficients of the model with the most calls.
         main_model: Name of that model as recorded; empty without calls.
-        readings: Readings by model.
         own_fits: Fits to the session's own calls, most calls first.
-        borrowed: Borrowed fits by model.
         shifts: Shifts of the overhead within a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
         call_overhead: Per call, the overhead of its model at the start of its context or of the model's use in it,
@@ -462,7 +440,6 @@ class Calibration:
 
     @property
     def main_reading(self) -> ResponseModel:
-        """Reading of the model with the most calls."""
         return self.readings.get(self.main_model, ResponseModel.SIGNATURES)
 
     @property

@@ -174,7 +174,6 @@ class CountedTexts:
     """Counted texts by digest. Append-only: rows are permanent. Thread-safe.
 
     Attributes:
-        counter: Counts the texts.
         tokens_cached: Number of tokens already in the on-disk cache.
     """
 
@@ -239,7 +238,6 @@ class CountedTexts:
             self._enter(digest, lengths[stop - count : stop], length)
 
     def columns(self) -> TextColumns:
-        """Return a snapshot of all texts counted so far."""
         with self._lock:
             self._settle()
             return TextColumns(
@@ -296,7 +294,6 @@ def tokens_of_pieces(known: KnownText, pieces: Sequence[tuple[int, int] | str], 
     Args:
         known: The source text of the parts.
         pieces: In order: positions `(start, stop)` in the text, or literal texts.
-        count: Counts a text by encoding it.
     """
     total = 0
     loose: list[str] = []

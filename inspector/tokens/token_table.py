@@ -51,7 +51,6 @@ class CountCache:
     """On-disk cache of counted texts, one file per session and encoding. Never raises.
 
     Attributes:
-        folder: Cache folder.
         room_bytes: Limit on the size of all files; the least recently used ones are evicted.
     """
 
@@ -126,7 +125,6 @@ class SharedCountCache(CountCache):
     """A cache shared by sessions that are counted one after another: each text is counted once. Holds no texts.
 
     Attributes:
-        shared: Token lengths of earlier sessions.
         shared_bytes: Size limit; the in-memory cache is cleared when it is exceeded.
     """
 
@@ -180,14 +178,11 @@ class TokenTable:
     """Token counts of a session's blocks. An immutable snapshot.
 
     Attributes:
-        session: The session.
         tokens: Tokens per block, int32; see `inspector.tokens.block_tokens` for their composition.
         beyond_text: Tokens in `tokens` that remain when the block's text is cut: a tool call's name, images, documents,
             a signature; int32.
         counted: Number of blocks counted with a tokenizer; the others are estimated from their characters.
-        block_columns: Columns with one row per block.
         texts: The counted texts, including those counted after this snapshot.
-        text_columns: The counted texts at the time of this snapshot.
     """
 
     session: Session
@@ -205,8 +200,6 @@ class TokenTable:
         """Return the table of a session without counting.
 
         Args:
-            session: The session.
-            counter: Counter for later use, if any.
             previous: Such a table of an earlier state. Unchanged messages are not processed again.
         """
         texts = CountedTexts(counter or EstimateCounter()) if previous is None else previous.texts
@@ -219,7 +212,6 @@ class TokenTable:
 
         Args:
             session: The session, or the part read so far; cached counts of the rest are available to later tables.
-            counter: Counter used for the counts.
             cache: On-disk cache; by default in the user's cache folder.
         """
         texts = CountedTexts(counter)
@@ -262,7 +254,6 @@ class TokenTable:
         """Return the tokens of a prefix of each text: within three of exact for a counted text, without reading it.
 
         Args:
-            blocks: Block indices.
             characters: Prefix length per block, or one for all.
         """
         return self._tokens_within(blocks, characters, round_up=True)
@@ -292,7 +283,6 @@ class TokenTable:
         """Return the characters in the first tokens of each text, exact for a counted text.
 
         Args:
-            blocks: Block indices.
             tokens: Number of tokens per block, or one for all.
         """
         indices = np.asarray(blocks, np.intp)
@@ -364,7 +354,6 @@ def count_session(
     Run it in a worker: tiktoken releases the GIL. Texts are read a few at a time and not stored.
 
     Args:
-        session: The session.
         counter: The counter; the previous table is only used if it has the same encoding.
         previous: The table of an earlier state of the session. Unchanged messages are not processed again.
         progress: Called at every table with the characters counted so far and in total.

@@ -137,7 +137,6 @@ class TokenizerCounter:
     which tiktoken fails, are also counted in parts.
 
     Args:
-        vocabulary: The vocabulary.
         advice: One line for the user on how it was found.
     """
 
@@ -234,7 +233,6 @@ class TokenizerCounter:
 
 
 def _build(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> Encoding:
-    """Build tiktoken's tokenizer; `ranks` is empty afterwards."""
     from tiktoken import Encoding
 
     encoding = Encoding(

@@ -50,12 +50,9 @@ class Vocabulary:
     """A verified vocabulary and its definition.
 
     Attributes:
-        encoding: Name of the encoding.
-        source: The file it was read from.
         refused: Files found before it that failed verification.
         data: Its lines, each a token in base64 and its rank.
         pattern: The regular expression that splits a text before tokenization.
-        special_tokens: Special tokens and their ranks.
     """
 
     encoding: str
