@@ -64,7 +64,6 @@ class CallReport(NamedTuple):
         edits: Number of blocks sent differently than in the previous call.
         cuts: All blocks that are not sent whole.
         printed: Messages that the real programs print when they act at this call.
-        plan: The plan's name.
     """
 
     call: int

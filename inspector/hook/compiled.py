@@ -49,12 +49,7 @@ _ANY_BATCH = 10_000_000
 
 
 class UnusedStrategy(NamedTuple):
-    """A strategy of a plan that the hook does not apply.
-
-    Attributes:
-        name: The strategy.
-        reason: The reason, and where it can run.
-    """
+    """A strategy of a plan that the hook does not apply. `reason`: the reason, and where it can run."""
 
     name: str
     reason: str
@@ -97,7 +92,6 @@ def partly_applied(plan: Plan) -> list[UnusedStrategy]:
 
 
 def applied(plan: Plan) -> Plan:
-    """Return the part of a plan that the hook applies, as a plan."""
     return Plan.of(*(_applied(strategy) for strategy in plan.strategies if not _why_left_out(strategy)))
 
 

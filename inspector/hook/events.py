@@ -34,7 +34,6 @@ class ToolResultEvent(NamedTuple):
     """A tool result before the model sees it.
 
     Attributes:
-        tool: The tool's name.
         identifier: The tool call's id; may be empty.
         session: The session's id; may be empty.
         transcript: The session's file; may be empty.
@@ -149,7 +148,6 @@ AGENTS: dict[str, Callable[[dict[str, Any]], ToolResultEvent | None]] = {
     "hermes": plugin_event,
     "opencode": plugin_event,
 }
-"""Event parsers by agent name."""
 
 CLAUDE_CODE_MATCHER = "Bash|PowerShell|Grep|mcp__.*"
 """Matcher in Claude Code's settings for the supported tools."""

@@ -82,12 +82,7 @@ export const Inspector = async () => ({{
 
 
 def plugin_files(agent: str, command: list[str]) -> dict[str, str]:
-    """Return the files of an agent's plugin, by path below the agent's folder.
-
-    Args:
-        agent: `hermes` or `opencode`.
-        command: The hook's command.
-    """
+    """Return the files of an agent's plugin, by path below the agent's folder. `agent`: `hermes` or `opencode`."""
     written = json.dumps(command)
     if agent == "hermes":
         return {
@@ -117,7 +112,6 @@ class SettingsChange(NamedTuple):
     """A change to a file.
 
     Attributes:
-        path: The file.
         before: Its current text; None if it does not exist.
         after: Its new text; None if it is deleted.
     """
@@ -199,7 +193,6 @@ def uninstall_changes(agent: str, folder: Path) -> list[SettingsChange]:
 
 
 def status_line_setting() -> dict[str, Any]:
-    """Return Claude Code's setting of the status line."""
     import shlex
 
     command = shlex.join([*program_words(), "status", "--format", "claude"])

@@ -20,15 +20,11 @@ _FORM = 2
 
 
 def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
-    """Return a plan's cuts of a tool's results, in order.
+    """Return a plan's cuts of a tool's results, in order. Raises `InspectorError` if the plan cannot be read.
 
     Args:
         plan: The plan's file, or the name of a plan.
-        tool: The tool's name.
         folder: The hook's folder, which contains the cache.
-
-    Raises:
-        InspectorError: The plan cannot be read.
     """
     from zlib import crc32
 

@@ -23,10 +23,6 @@ class Trim(NamedTuple):
 
     Attributes:
         time: Seconds since 1970.
-        agent: The agent.
-        session: The session's id.
-        tool: The tool.
-        identifier: The tool call's id.
         original: Original length in characters.
         trimmed: Trimmed length in characters.
         cumulative: Characters saved in its session so far, including this trim.
@@ -48,11 +44,7 @@ class Trim(NamedTuple):
 
 
 def record_trim(folder: str, **trim: Any) -> None:
-    """Append a trim.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Append a trim. Raises `OSError` if it cannot be written."""
     saved = trim["original"] - trim["trimmed"]
     _append(f"{folder}/{TRIMS}", json.dumps({"time": round(time.time(), 3), **trim, "saved": saved}))
 

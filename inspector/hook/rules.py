@@ -56,7 +56,6 @@ class Store(TypedDict):
     """A preview as in a strategy that stores results in files; see `inspector.strategies.core.stored_previews`.
 
     Attributes:
-        rule: The strategy.
         limit: Maximum characters of a text that is not cut; for `opencode-truncate` maximum bytes.
         head: Characters or lines shown from the beginning; for `opencode-truncate` maximum lines.
         tail: Lines shown from the end.
@@ -78,8 +77,6 @@ class Result(NamedTuple):
     """A tool result without its text.
 
     Attributes:
-        tool: The tool's name.
-        identifier: The tool call's id.
         recall: Command that prints the original.
         path: File to store the original in; empty if not allowed.
         transcript: The session's file, used to read the fill of the window; empty if unknown.
@@ -93,19 +90,13 @@ class Result(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """The trimmed result.
-
-    Attributes:
-        text: The text to send.
-        is_stored: True if the text names the file that will contain the original.
-    """
+    """The trimmed result. `is_stored`: true if the text names the file that will contain the original."""
 
     text: str
     is_stored: bool = False
 
 
 def trimmed(text: str, cuts: list[Cut | Store], result: Result) -> Sent:
-    """Apply a plan's cuts to a result."""
     whole = len(text)
     is_whole, is_stored = True, False
     for cut in cuts:

@@ -26,13 +26,7 @@ _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 
 class HookArguments(NamedTuple):
-    """Parsed command line of the hook.
-
-    Attributes:
-        agent: The agent that sends the event.
-        plan: The plan's file or name.
-        keeps_originals: Store originals for `inspector recall`.
-    """
+    """Parsed command line of the hook. `keeps_originals`: store originals for `inspector recall`."""
 
     agent: str = "claude-code"
     plan: str = ""
@@ -86,8 +80,6 @@ def respond(data: bytes, asked: HookArguments, folder: str) -> bytes:
 
     Args:
         data: The event as JSON.
-        asked: Parsed command line.
-        folder: The hook's folder.
 
     Raises:
         Exception: Any error; the caller then leaves the result unchanged.

@@ -55,7 +55,6 @@ def matching_blocks(session: Session, asked: str) -> list[int]:
     """Return the tool results matching an id, a notice, a file named in one, or a prefix of an id.
 
     Args:
-        session: The session to search.
         asked: Output of `asked_for`. The file name of an offloaded message matches that message's text.
 
     Returns:
@@ -146,12 +145,7 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 class RecalledText(NamedTuple):
-    """A text in a session.
-
-    Attributes:
-        session: The session.
-        block: Block index of the text.
-    """
+    """A text in a session."""
 
     session: Session
     block: int

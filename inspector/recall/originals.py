@@ -40,7 +40,6 @@ def state_folder() -> str:
 
 
 def _name_of(identifier: str) -> str:
-    """Return a file name component for any id."""
     if identifier and len(identifier) <= _LONGEST_NAME and _SAFE.issuperset(identifier):
         return identifier
     from hashlib import blake2b
@@ -56,18 +55,11 @@ def stored_path(folder: str, identifier: str, session: str) -> str:
 def store_original(
     folder: str, identifier: str, session: str, text: str, about: dict[str, object], *, is_stored: bool = False
 ) -> None:
-    """Store a text atomically, readable by its owner only.
+    """Store a text atomically, readable by its owner only. Raises `OSError` if it cannot be written.
 
     Args:
-        folder: The hook's folder.
-        identifier: The tool call's id.
         session: The session's id; the same call id in another session is a different original.
-        text: The original.
-        about: JSON metadata.
         is_stored: Store the text in the file at `stored_path`, for agents to read.
-
-    Raises:
-        OSError: It cannot be written.
     """
     import json
 

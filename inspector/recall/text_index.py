@@ -95,7 +95,6 @@ class TextSearch:
 
     Attributes:
         hits: Best first: literal matches, then by bm25.
-        searched: Number of sessions searched.
         unread: Unreadable sessions, each with the reason.
     """
 
@@ -109,13 +108,10 @@ def index_path() -> Path:
 
 
 def drop_index(path: Path | None = None) -> bool:
-    """Delete the index.
+    """Delete the index. Raises `OSError` if it cannot be removed.
 
     Returns:
         True if there was an index.
-
-    Raises:
-        OSError: It cannot be removed.
     """
     path = path or index_path()
     there = path.exists()
@@ -200,7 +196,6 @@ class TextIndex:
         """Index new and changed sessions, one transaction per session.
 
         Args:
-            headers: The sessions found.
             progress: Called with the number of sessions read and their total.
 
         Returns:
@@ -231,8 +226,6 @@ class TextIndex:
 
         Args:
             asked: The query; texts with more and rarer words rank higher.
-            headers: The sessions to search.
-            limit: Maximum number of hits.
 
         Raises:
             IndexUnavailableError: It is not readable.
