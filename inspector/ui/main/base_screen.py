@@ -451,9 +451,12 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Open the plan next to the rows while a strategy is on; otherwise name its strategies in one line."""
         self._refresh_hints()
         plan = self.controller.plan
-        self.set_class(plan is not None and bool(plan.strategies), "-plan-on")
+        line, is_on = self.query_one("#plan-line", ActionLine), plan is not None and bool(plan.strategies)
+        # A class of the screen would restyle every widget.
+        self.plan.set_class(is_on, "-on")
+        line.set_class(is_on, "-on")
         if plan is not None:
-            self.query_one("#plan-line", ActionLine).pieces = tuple(_plan_line(plan, self.controller.plan_title))
+            line.pieces = tuple(_plan_line(plan, self.controller.plan_title))
 
     def _refresh_hints(self) -> None:
         """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
