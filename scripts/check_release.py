@@ -1,7 +1,7 @@
 """Check a release: `python scripts/check_release.py dist`, with one wheel and one sdist in that folder.
 
 Checks the files and sizes of both, that the version equals the version in the changelog and in a tag (`--tag v1.0.0`),
-and that descriptions render (`twine check`). Exits with 1 and prints a line for each problem.
+and that descriptions render (`twine check`) without relative links. Exits with 1 and prints a line for each problem.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from email.message import Message
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,6 +40,7 @@ IN_SDIST = (
     "README.md",
     "CHANGELOG.md",
     "LICENSE",
+    "hatch_build.py",
     "inspector/py.typed",
     "tests/conftest.py",
     "docs/inspector.1",
@@ -53,6 +55,7 @@ def problems_of_wheel(path: Path) -> Iterator[str]:
         names = wheel.namelist()
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
         headers = HeaderParser().parsestr(wheel.read(metadata).decode())
+    yield from (f"{path.name}: the description has a relative link, {link}" for link in relative_links(headers))
     yield from (f"{path.name}: lacks {name}" for name in IN_WHEEL if name not in names)
     yield from (
         f"{path.name}: lacks {end}" for end in IN_WHEEL_SOMEWHERE if not any(name.endswith(end) for name in names)
@@ -65,6 +68,13 @@ def problems_of_wheel(path: Path) -> Iterator[str]:
         yield f"{path.name}: is platform-specific"
     if "://" in "".join(headers.get_all("Requires-Dist", [])):
         yield f"{path.name}: has a dependency given by URL"
+
+
+def relative_links(metadata: Message) -> Iterator[str]:
+    """Yield links and pictures of the long description that a package index cannot resolve."""
+    text = str(metadata.get_payload())
+    targets = [*re.findall(r"\]\(([^)\s]+)", text), *re.findall(r"(?:src|href)=[\"']?([^\"'\s>]+)", text)]
+    yield from (target for target in targets if not target.startswith(("https://", "#")))
 
 
 def problems_of_sdist(path: Path) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from posixpath import normpath, relpath
 from typing import TYPE_CHECKING, Any
@@ -30,21 +29,13 @@ OUTSIDE = re.compile(r"https://unpkg\.com/[\w./-]+")
 
 FENCES = re.compile(r"<!-- (?:begin|end) [a-z0-9-]+ -->\n")
 
-PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
-
-PUBLISHED_FILE = re.compile(
-    rf"(?:{re.escape(PUBLISHED)}/blob|{re.escape(PUBLISHED.replace('github.com', 'raw.githubusercontent.com'))})"
-    r"/main/(?P<path>[^)#?\s]+)(?:\?sanitize=true)?"
-)
-"""Absolute links of the README into its repository, which the package index needs and the site must not load."""
-
 LINK = re.compile(r"\]\((?!\w+:|#)(?P<path>[^)#]+)")
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages outside docs/."""
     for source, name in ELSEWHERE.items():
-        text = PUBLISHED_FILE.sub(r"\g<path>", (ROOT / source).read_text(encoding="utf-8"))
+        text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=_moved(text, Path(source).parent.as_posix(), "docs")))
     return files
 

@@ -8,16 +8,25 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from email.parser import HeaderParser
 from typing import TYPE_CHECKING
 
 import pytest
 from markdown_it import MarkdownIt
 
 import inspector
-from scripts.check_release import IN_SDIST, IN_WHEEL, problems_of_sdist, problems_of_version, problems_of_wheel
+from scripts.check_release import (
+    IN_SDIST,
+    IN_WHEEL,
+    problems_of_sdist,
+    problems_of_version,
+    problems_of_wheel,
+    relative_links,
+)
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
+    from email.message import Message
     from pathlib import Path
 
 VERSION = inspector.__version__
@@ -73,15 +82,26 @@ def test_the_program_is_started_by_the_name_of_the_package_too() -> None:
     assert lines[1].startswith(f"uvx {project['name']} demo")
 
 
-def test_the_long_description_is_short_and_its_pictures_and_links_are_absolute_and_lead_to_files() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    readme = (ROOT / project["readme"]).read_text(encoding="utf-8")
-    shown = MarkdownIt("commonmark").enable("table").render(readme)
-    assert len(readme.encode()) <= 7_500
+def built_metadata(folder: Path) -> Message:
+    """The metadata of the wheel, written by the build back end."""
+    code = "import sys, hatchling.build; print(hatchling.build.prepare_metadata_for_build_wheel(sys.argv[1]))"
+    done = subprocess.run([sys.executable, "-c", code, folder], cwd=ROOT, capture_output=True, text=True, check=True)
+    return HeaderParser().parsestr((folder / done.stdout.strip() / "METADATA").read_text(encoding="utf-8"))
+
+
+def test_the_long_description_is_short_and_its_links_are_absolute_and_lead_to_files(tmp_path: Path) -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    metadata = built_metadata(tmp_path)
+    assert list(relative_links(metadata)) == []
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = str(metadata.get_payload())
+    assert len(text.encode()) <= 7_500
+    shown = MarkdownIt("commonmark").enable("table").render(text)
     links = re.findall(r"(?:href|src)=\"([^\"#][^\"]*)\"", shown)
     assert len(links) > 10
-    repository, site = project["urls"]["Repository"], project["urls"]["Documentation"]
+    repository, site = urls["Repository"], urls["Documentation"]
     raw = repository.replace("github.com", "raw.githubusercontent.com") + "/main/"
+    assert [link for link in links if link.startswith(raw)] == [f"{raw}docs/demo.svg?sanitize=true"]
     for link in links:
         place = link.partition("#")[0].partition("?")[0]
         for prefix, folder in ((f"{repository}/blob/main/", ROOT), (raw, ROOT), (site, ROOT / "docs")):
@@ -90,6 +110,11 @@ def test_the_long_description_is_short_and_its_pictures_and_links_are_absolute_a
                 break
         else:
             pytest.fail(f"{link}: neither in the repository nor on the site")
+
+
+def test_relative_links_of_a_description_are_found() -> None:
+    text = "Version: 1\n\n![a](docs/a.svg) [b](https://b.org) [c](#c) <img src='d.png'> [e](./e.md)\n"
+    assert sorted(relative_links(HeaderParser().parsestr(text))) == ["./e.md", "d.png", "docs/a.svg"]
 
 
 def lint_of_workflow(path: Path) -> subprocess.CompletedProcess[str]:
