@@ -229,12 +229,7 @@ class OpenContext:
 
 
 class Thread:
-    """The conversation of a session or of an inline subagent.
-
-    Attributes:
-        number: As in `Message.thread`.
-        context: The growing context; None before the first.
-    """
+    """The conversation of a session or of an inline subagent. `context`: the growing context; None before the first."""
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
         self._builder = builder
@@ -311,7 +306,6 @@ class Thread:
 
         Args:
             compaction: The recorded compaction; its message index is filled in here.
-            summary: The message that replaces the compacted ones.
             kept: Messages sent after the summary.
             before: Messages sent before the summary, not affected by compaction: system text.
         """

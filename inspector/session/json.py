@@ -112,7 +112,6 @@ def salvage(value: object, wanted: Any) -> tuple[Any, set[str]]:
     """Convert a JSON value to a struct, dropping fields that do not fit.
 
     Args:
-        value: Value from `json.loads`.
         wanted: A struct type with defaults for all fields.
 
     Returns:

@@ -51,7 +51,6 @@ class LinkedDocuments:
 
     Attributes:
         paths: Paths of the opened documents by number, starting at 1.
-        files: The open files, in the same order.
     """
 
     def __init__(self) -> None:

@@ -108,10 +108,7 @@ JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def media_of_base64(media_type: str, data: bytes, detail: str = "") -> Media:
-    """Describe base64 data. Width, height and pages are 0 if unknown.
-
-    `media_type` and `detail` are as in `Media`.
-    """
+    """Describe base64 data. Width, height and pages are 0 if unknown. `media_type` and `detail` are as in `Media`."""
     padding = len(data) - len(data.rstrip(b"="))
     size = max(len(data) * 3 // 4 - padding, 0)
     if media_type == PDF or data.startswith(PDF_BASE64):

@@ -116,7 +116,6 @@ class Block(Struct, frozen=True, gc=False):
         preview: The beginning of the text as recorded, at most `PREVIEW_CHARACTERS`, not yet made safe for display.
         tool_call_id: Joins a tool call and its result; empty for other kinds.
         tool_name: Name of the tool, on the call and on the result of a recorded call.
-        is_error: True for a tool result that reports failure.
         signature_characters: Length of a thinking block's signature or encrypted content.
         media: Images and documents in this block (a tool result may have several).
         plain_text: True if the text was one plain string in the record, not a list of parts. Some strategies cut only
@@ -147,13 +146,11 @@ class Message(Struct, frozen=True, gc=False):
     blocks between two responses are one message.
 
     Attributes:
-        blocks: Its parts, in order.
         time: Seconds since the epoch, or None if not recorded.
         identifier: Its id from the provider or the file; may be empty.
         thread: 0 for the main conversation; every inline subagent conversation has a separate number.
         is_synthetic: Written by the agent, not by a model (an error notice): shown, never sent or counted.
         is_meta: Injected by the agent, not typed by the user.
-        is_summary: The summary of a compacted conversation.
         is_inherited: Copied from another session by a resume or a fork: part of the context, counted in that session.
         is_abandoned: On a branch the conversation left: shown, not in the current context.
     """
@@ -432,7 +429,6 @@ class Session:
         messages: Messages in file order.
         calls: Calls in order; one per response of a model, excluding synthetic ones.
         contexts: Contexts in order of their first message.
-        compactions: Compactions by the agent, in order.
         diagnostics: The first hundred read problems.
         skipped_records: Total number of skipped records.
         record_counts: Number of records by kind, as named in the format, including those skipped on purpose.

@@ -188,7 +188,6 @@ class Loading(Struct, frozen=True):
         done: Bytes read.
         total: Bytes in total.
         session: The partial session, now and then; otherwise None.
-        is_complete: True if everything has been read and `session` is complete.
     """
 
     done: int

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 def problem_with_target(target: Path, source: Path | None = None) -> str:
     """Return the reason why a result must not be written to a file, or an empty string.
 
-    Args:
-        source: The session of the result, if any.
-
     Returns:
         The obstacle and the remedy, without the path.
     """

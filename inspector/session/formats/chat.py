@@ -450,7 +450,6 @@ def separate_requests(
 
     Args:
         model: The model of the response, for entries without one.
-        response: The index of its message.
     """
     usage = reported if isinstance(reported, dict) else {}
     terms = parse_billing_terms({name: usage.get(name) for name in ("service_tier", "inference_geo")}).code
@@ -515,12 +514,7 @@ USUAL_LIFETIME = "30m"
 
 
 class PlacedBreakpoint(NamedTuple):
-    """A cache breakpoint inside a message.
-
-    Attributes:
-        block: Index of the block that the breakpoint follows.
-        lifetime: As in `RecordedBreakpoint`.
-    """
+    """A cache breakpoint inside a message. `block`: index of the block that the breakpoint follows."""
 
     block: int
     lifetime: str
@@ -534,12 +528,7 @@ def lifetime_of(part: Any) -> str | None:
 
 
 def with_options(marks: Sequence[RecordedBreakpoint], options: object, blocks: int) -> tuple[RecordedBreakpoint, ...]:
-    """Return the breakpoints that an OpenAI request writes.
-
-    Args:
-        marks: Its explicit breakpoints, in ascending order.
-        blocks: Number of blocks in its prompt.
-    """
+    """Return the breakpoints that an OpenAI request writes. `marks`: its explicit breakpoints, in ascending order."""
     fields = mapping(options)
     lifetime = clean_string(fields.get("ttl")) or USUAL_LIFETIME
     places = {mark.blocks for mark in marks} | ({blocks} - {0} if fields.get("mode") != "explicit" else set())
@@ -569,7 +558,6 @@ def breakpoints_of_definition(value: Any, locator: str, first: int) -> tuple[Pla
 
     Args:
         locator: `SYSTEM` or `TOOLS`.
-        first: Index of the first resulting block in its message.
     """
     places = ((index if locator == SYSTEM else 0, part) for index, part in enumerate(sequence(value)))
     found = ((first + place, lifetime_of(part)) for place, part in places)

@@ -479,13 +479,7 @@ LOCATOR = "edit "
 
 
 class Edit(NamedTuple):
-    """A change to one message part.
-
-    Attributes:
-        time: Time of the request before the change, in milliseconds since the epoch.
-        place: Index of the message.
-        part: Index of the content part.
-    """
+    """A change to one message part. `time`: time of the request before the change, in milliseconds since the epoch."""
 
     time: int
     place: int

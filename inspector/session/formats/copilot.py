@@ -597,7 +597,6 @@ class Agent(Struct):
     """State of the main conversation or of one subagent's.
 
     Attributes:
-        model: Default model for its events.
         system: Index of the system prompt's message, None before the first.
         compaction: Member count at the start of the current compaction, and its start event's data.
     """

@@ -402,8 +402,6 @@ class GooseMessage(Struct, frozen=True, gc=False):
     """A parsed message.
 
     Attributes:
-        for_model: True if visible to the model.
-        for_person: True if visible to the user.
         response: Id shared by the rows of a response; empty if not recorded.
         subagents: The tool calls that started a subagent and have their results here, each with the subagent's session.
     """

@@ -140,12 +140,7 @@ FARTHEST = 200
 
 
 class ResponseReport(Struct, frozen=True):
-    """The report of one response.
-
-    Attributes:
-        text: The response's text, used to match it.
-        compactions: Number of earlier compactions.
-    """
+    """The report of one response. `text`: the response's text, used to match it."""
 
     text: str
     usage: Usage | None
@@ -288,7 +283,6 @@ class SessionLog:
 
     Attributes:
         path: The log; None if the session is not in Grok Build's folder structure.
-        problems: Unreadable lines of the session, or an oversized log.
     """
 
     def __init__(self, folder: Path) -> None:

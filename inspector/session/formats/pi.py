@@ -402,12 +402,7 @@ NONE = -1
 
 
 class RecordedPiCompaction(NamedTuple):
-    """A compaction in the tree.
-
-    Attributes:
-        summary: Index of the summary's message.
-        first_kept: First of the earlier entries to keep, -1 for none.
-    """
+    """A compaction in the tree. `first_kept`: first of the earlier entries to keep, -1 for none."""
 
     summary: int
     first_kept: int

@@ -137,7 +137,6 @@ class PlainConversation(Struct):
     """A conversation, or a request of a log, as stored in a file.
 
     Attributes:
-        reply: The whole response around that message.
         about: Fields outside the messages that describe the call: model, time, usage.
         is_as_sent: True for a request recorded as sent, so absent breakpoints were not set.
         is_billed: False if a program or gateway answered from its own cache, so that no request was made.
@@ -447,7 +446,6 @@ class RequestLog:
         """Parse a record into messages: one, or several if the API compacted it, or none if it is invalid.
 
         Args:
-            about: Data from the enclosing request.
             names: Tool names of earlier calls; the record's own calls are added.
         """
         value = node.value()
@@ -475,12 +473,7 @@ class RequestLog:
         return messages + ([PlainMessage(node, role, split.after, rest)] if split.after else [])
 
     def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
-        """Add a message at the end of a conversation.
-
-        Args:
-            is_call: True for the response to its own call.
-            is_repeated: True for a repeated response.
-        """
+        """Add a message at the end of a conversation. `is_call`: true for the response to its own call."""
         identifier = string(sent.about.get("id"))
         blocks = tuple(made.block for made in sent.blocks)
         message = Message(

@@ -481,7 +481,6 @@ def mini_chat_message(
         entry: A Chat Completions message, or an item or whole response of the Responses API.
         call: Id of the call made by a fenced command, or answered.
         is_result: True for a user message with command output.
-        tier: Service tier that the run requests.
     """
     extra = mapping(entry.get("extra"))
     response = mapping(extra.get("response")) or (entry if isinstance(entry.get("output"), list) else {})

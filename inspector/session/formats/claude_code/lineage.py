@@ -373,7 +373,6 @@ class Branches:
 
     Attributes:
         nodes: Line number in this graph by uuid.
-        current: The turn of the conversation's last line.
         abandoned: Turns left by rewinding.
     """
 

@@ -84,7 +84,6 @@ class _Stretch:
     """Totals of the calls from `first` to before `end`.
 
     Attributes:
-        first, end: Call indices.
         conversation: Usage of the conversation alone, None if not recorded.
         cost: Recorded dollars, or None.
         started: Start of the process in seconds since the epoch, or None.
@@ -341,7 +340,6 @@ def mark_placeholder_output(usage: Usage, characters: int, version: str, *, is_p
     """Mark the output count as a placeholder if it cannot be the response's size.
 
     Args:
-        characters: Length of the response's visible text.
         is_printed: Printed by a run without a screen, which only reports the initial count.
     """
     is_placeholder = (

@@ -81,7 +81,6 @@ class LoggedPart:
     Attributes:
         entry: Number of its record, in order of first appearance.
         is_copy: True for a checkpoint's version of an existing record.
-        is_abandoned: True if taken back.
     """
 
     entry: int
@@ -129,7 +128,6 @@ class Log:
 
     Attributes:
         entries: The latest version of every record, in order of first appearance.
-        segments: The contexts.
     """
 
     def __init__(self) -> None:

@@ -243,7 +243,6 @@ class CompactionRecord(NamedTuple):
     Attributes:
         kind: `summarize`, `micro_summarize`, `prune_tool_results` and others.
         before, after, reclaimed: Estimated tokens, or None.
-        is_committed: True if the history was rewritten.
         outcome: `committed`, `failed`, `skipped` and others.
     """
 
@@ -394,14 +393,7 @@ SESSION, MESSAGE = "session ", "message "
 
 
 class HermesMessage(Struct, frozen=True, gc=False):
-    """A parsed message.
-
-    Attributes:
-        is_active: True if part of the current conversation.
-        is_compacted: True if removed by a compaction.
-        is_inherited: True if copied from the session that this one branched from.
-        uid: Id shared with its copies since schema 31; empty if it has none.
-    """
+    """A parsed message. `uid`: id shared with its copies since schema 31; empty if it has none."""
 
     identifier: str
     role: Role
@@ -566,13 +558,7 @@ def file_reader(path: Path) -> Reader:
 
 
 class StoredSession(NamedTuple):
-    """A stored session of a conversation.
-
-    Attributes:
-        system: The block of its system prompt, if any.
-        row: Its row, with totals of its usage.
-        usage: Rows of its usage by model and task.
-    """
+    """A stored session of a conversation. `usage`: rows of its usage by model and task."""
 
     model: str
     started: float | None

@@ -236,7 +236,6 @@ def add_model_usage(builder: SessionBuilder, recorded: Any, usage_of: Callable[[
 
     Args:
         builder: The session; its calls are complete.
-        recorded: The sample's `model_usage`.
     """
     found = {
         clean_string(name): (usage, mapping(value).get("total_cost"))

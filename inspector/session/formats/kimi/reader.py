@@ -72,7 +72,6 @@ class WireReader(JsonlReader):
 
         Args:
             documents: Possible metadata files; the first one with content is used.
-            note: Updates the session from the metadata.
         """
         super().__init__(path, format_name, interpreter)
         self._note = note

@@ -341,7 +341,6 @@ class OpenCodeInfo:
     """Metadata of a session.
 
     Attributes:
-        version: Version of the program that began it.
         parent: The session that started it as a subagent; empty for none.
         reverted_message: First message taken back; empty for none.
         reverted_part: First part of that message taken back; empty for the whole message.
@@ -433,9 +432,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MessageWithParts:
-    """A message with its parts, in order.
-
-    The derived messages are cached, so rebuilding the session reuses them.
+    """A message with its parts, in order. The derived messages are cached, so rebuilding the session reuses them.
 
     Attributes:
         is_inherited: True if a fork copied it from another session.

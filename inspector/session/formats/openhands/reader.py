@@ -98,7 +98,6 @@ class EventThread(ChatThread):
         """Begin the context left by a condensation.
 
         Args:
-            chat: Its summary, if any.
             forgotten: Ids of the events no longer sent.
             offset: Number of remaining events sent before the summary.
         """

@@ -34,12 +34,7 @@ OWN_FIELDS = frozenset({"delta", "item", "item_id", "output_index", "response", 
 
 
 class Streamed(NamedTuple):
-    """The result of a stream.
-
-    Attributes:
-        response: The response from the last event that contains it.
-        items: Its completed items.
-    """
+    """The result of a stream. `response`: the response from the last event that contains it."""
 
     response: Node | None
     items: list[Node]

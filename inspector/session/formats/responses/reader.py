@@ -398,7 +398,6 @@ class LoggedThread(ItemThread):
     """A conversation of a log.
 
     Attributes:
-        definition_digests: Digests of its system prompt and tools.
         sent: Its items repeated by requests, each with its message.
         definitions: The message with its system prompt and tools, -1 for none.
     """

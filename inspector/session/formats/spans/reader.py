@@ -224,7 +224,6 @@ class SpanRequest(Struct, frozen=True):
         answer: The response's message, None if contents are not recorded.
         shown: Placeholder for a response that is not recorded.
         is_cut: True if the last messages of a long prompt were omitted.
-        purpose: Purpose of a request outside the conversation.
     """
 
     kind: SpanRecordKind

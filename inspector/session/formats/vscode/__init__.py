@@ -130,7 +130,6 @@ class LoggedRequest(Struct, eq=False):
 
     Attributes:
         previous: The request before it at the time it was made; None for the first.
-        is_removed: True if it was taken back or retried.
     """
 
     fields: dict[str, Slot]

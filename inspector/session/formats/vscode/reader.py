@@ -124,7 +124,6 @@ class Summary:
     """A summary of the conversation up to a round.
 
     Attributes:
-        round: Id of the last summarized round.
         side_call: The summary request; None if its usage is not recorded.
     """
 
