@@ -27,7 +27,6 @@ class Preset:
 
     Attributes:
         name: Identifier the user selects it by.
-        specs: Its strategies in their one-line form.
         fits_session: True if values not named take the defaults that fit a session.
     """
 

@@ -134,7 +134,6 @@ class _Pending:
         since: Call at which each was decided.
         reclaims: Tokens each would reclaim.
         total: Tokens all of them would reclaim.
-        calls: Calls of the thread so far.
     """
 
     decisions: dict[int, Decision] = field(default_factory=dict)
@@ -151,11 +150,7 @@ class _Pending:
 
 @dataclass
 class BatchedRun:
-    """A run that delays a strategy's decisions according to its batching.
-
-    Attributes:
-        decide: Returns the strategy's own decisions at a call.
-    """
+    """A run that delays a strategy's decisions according to its batching."""
 
     batching: Batching
     decide: Callable[[CallContext], Iterable[Choice]]

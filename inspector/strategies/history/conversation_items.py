@@ -76,7 +76,6 @@ class Event:
 
     Attributes:
         call: Id of the tool call it makes or answers; empty for other events.
-        is_result: True if it answers a tool call.
         thinks: True for a tool call with thinking before it.
     """
 

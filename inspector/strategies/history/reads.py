@@ -167,8 +167,6 @@ class FileUse(NamedTuple):
         block: The call's block index.
         message: The message's place in the context.
         call: The first call of the context that sends it.
-        path: The file, as named in the arguments.
-        changes: True if it changes the file, False if it reads it.
         result: Block index of its result, -1 if none is sent.
         result_call: The first call of the context that sends the result; equal to `call` without a result.
     """

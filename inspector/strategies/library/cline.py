@@ -254,7 +254,6 @@ class _SentMessages:
 
     Attributes:
         seen: File contents in the messages already scanned, by the message's last block, without replaced ones.
-        replaced: Replaced contents, by block.
         answer: Tokens of the newest answer.
         has_notice: True if the first answer was replaced.
     """
@@ -461,12 +460,7 @@ class _Message(NamedTuple):
 
 @dataclass
 class _Task:
-    """One conversation.
-
-    Attributes:
-        sent: Its messages, and the summary that replaces the first of them.
-        questions: Indices of the user's questions.
-    """
+    """One conversation. `sent`: its messages, and the summary that replaces the first of them."""
 
     sent: SummarizedPrefix[_Message] = field(default_factory=SummarizedPrefix)
     questions: list[int] = field(default_factory=list)

@@ -125,7 +125,6 @@ class HermesMessages:
         tokens: Estimated tokens of each message.
         thinking: Estimated tokens of reasoning in each, which 0.21 assumes to be sent for the newest answer only.
         rows: Facts that decide where a tail begins, in 0.21.
-        has_passed: True once a pass was made.
         total: Estimated tokens of all messages.
         ready: Per block, the edit a pass would make.
         saves: Tokens that all these edits would reclaim.

@@ -181,7 +181,6 @@ class _EstimatedResults:
         answer: Message with the calls of its last results, -1 for none.
         results: Its tool results, oldest first, each with the model message before it.
         passed: Number of results cleared or excluded.
-        reclaimed: Tokens cleared.
         characters: Per model message, its characters and images as cleared so far.
     """
 

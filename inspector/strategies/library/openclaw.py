@@ -248,7 +248,6 @@ class _Result:
     Attributes:
         size: Current estimated size.
         trimmed: Estimated size after trimming.
-        changes: True if trimming changes it.
         state: Last decision: `whole`, `trim` or `clear`.
     """
 
@@ -266,7 +265,6 @@ class _Prunable:
     Attributes:
         since: Seconds since the last run ended or the last pruning, None if both are unknown.
         unmeasured: Items not measured yet.
-        items: Number of measured items.
         total: Estimated size of all measured items.
         assistants: Positions of the assistant's items.
         begun: True once there is a user message.
@@ -308,7 +306,6 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
     Attributes:
         window: The model's context window in characters.
         newest: True for 2026.9.
-        stays: True if pruned results stay pruned.
         measure: Estimated size of a text.
     """
 

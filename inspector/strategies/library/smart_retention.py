@@ -376,13 +376,7 @@ _KNOWN: Memo[tuple[str, bytes, bytes, bool], _FileEffects] = Memo()
 
 
 class _Change(NamedTuple):
-    """A change to a file in a context.
-
-    Attributes:
-        call: The call's block index.
-        result: The result's block index.
-        path: The file, as the call names it.
-    """
+    """A change to a file in a context. `call`: the call's block index; `result`: the result's block index."""
 
     call: int
     result: int
