@@ -57,7 +57,6 @@ class CallReport(NamedTuple):
 
     Attributes:
         call: The call, counted from 1.
-        messages: Number of messages passed in.
         whole_tokens: Tokens of all of them, excluding the provider's envelope.
         prompt_tokens: Tokens sent, excluding the provider's envelope.
         reusable_tokens: Tokens in `prompt_tokens` that a prompt cache could still hold from the previous call.

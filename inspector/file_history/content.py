@@ -57,7 +57,6 @@ class FileContent:
         runs: Placed runs in order, not adjacent to each other, followed by loose ones.
         total: Number of lines in the file, or None if unknown.
         ends_with_newline: True if its last line does; None if unknown.
-        is_deleted: True if the file no longer exists.
     """
 
     runs: tuple[LineRun, ...] = ()

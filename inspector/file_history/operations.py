@@ -66,7 +66,6 @@ class Hunk:
     Attributes:
         context: A line somewhere before it; may be empty.
         old: The replaced lines, including unchanged context.
-        new: Their replacement.
         at_end: True if it ends at the end of the file.
     """
 
@@ -81,9 +80,7 @@ class FilePatch:
     """The changes that a patch makes to one file.
 
     Attributes:
-        path: The file, as named in the patch.
         added: The text of a new file, otherwise None.
-        is_deletion: True if the file is removed.
         moved_to: New name of the file; empty if unchanged.
     """
 

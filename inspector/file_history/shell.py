@@ -51,7 +51,6 @@ class Printed(NamedTuple):
     """File lines printed by a command with no other effect.
 
     Attributes:
-        first: First requested line.
         last: Last requested line; None for the end of the file.
         is_numbered: True if every line begins with its number.
     """

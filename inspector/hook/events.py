@@ -34,8 +34,6 @@ class ToolResultEvent(NamedTuple):
     """A tool result before the model sees it.
 
     Attributes:
-        identifier: The tool call's id; may be empty.
-        session: The session's id; may be empty.
         transcript: The session's file; may be empty.
         text: The text the model would see.
         answer: Builds the agent's answer from another text.

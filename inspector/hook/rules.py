@@ -40,7 +40,6 @@ class Cut(TypedDict):
         head: Length kept from the beginning.
         tail: Length kept from the end.
         marker: Replacement for the rest.
-        adaptive: Adaptive limit, if any.
     """
 
     unit: str
@@ -58,7 +57,6 @@ class Store(TypedDict):
     Attributes:
         limit: Maximum characters of a text that is not cut; for `opencode-truncate` maximum bytes.
         head: Characters or lines shown from the beginning; for `opencode-truncate` maximum lines.
-        tail: Lines shown from the end.
         from_end: Show the end instead of the beginning.
         hint: Additional text of the note, with `{path}` for the file.
         saves: True if a file is written.

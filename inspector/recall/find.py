@@ -171,7 +171,6 @@ class RecallSearch:
     Attributes:
         found: Matches: several for a message with several blocks, or if the search is ambiguous. A text with the same
             id in several sessions is included once.
-        is_clear: True if the match is unambiguous.
         near: Similar ids, if nothing was found.
         without_result: The tool call with that id, if its result is not in the session.
         skipped: Number of sessions that may contain it and were not read.

@@ -193,7 +193,6 @@ class OpenAITiles(NamedTuple):
 
     Attributes:
         base: Base tokens of any image; total tokens for low detail.
-        tile: Tokens per tile.
     """
 
     base: int

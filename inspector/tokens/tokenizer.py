@@ -47,8 +47,7 @@ ENCODING = "o200k_base"
 RELEASES = "0.22."
 
 LONGEST_CHARACTERS = 200_000
-"""Longer texts are left to tiktoken, because it splits some of them (a million white space characters).
-"""
+"""Longer texts are left to tiktoken, because it splits some of them (a million white space characters)."""
 
 LONG_S = "\u017f"
 """tiktoken treats it as an `s` in a contraction; splintr does not."""
