@@ -99,7 +99,6 @@ class CachedTexts(ABC):
     """
 
     def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
-        """Create a source."""
         self._blocks_of_record = blocks_of_record
         self._most_characters = CACHED_CHARACTERS
         self._recent: OrderedDict[Place, Texts] = OrderedDict()
@@ -174,7 +173,6 @@ class FileTexts(CachedTexts):
         self._files = tuple(files)
 
     def record(self, block: Block) -> bytes:
-        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if the file no longer has them."""
         origin = block.origin
         try:
             data = os.pread(self._files[origin.file].fileno(), origin.length, origin.offset)
@@ -212,7 +210,6 @@ class NamedTexts(CachedTexts):
         self._name_of = name_of
 
     def record(self, block: Block) -> bytes:
-        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if it no longer exists."""
         return self._fetch(self._name_of(block.origin))
 
     def _key(self, origin: Origin) -> Place:

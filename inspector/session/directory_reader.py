@@ -61,7 +61,6 @@ class DirectoryReader:
         self._texts = NamedTexts(folder.name, self._fetch, interpreter.blocks_of_record)
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all existing files. Raises `SessionError` if the folder cannot be read."""
         try:
             names = self._look()
         except OSError as error:

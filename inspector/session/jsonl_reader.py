@@ -152,7 +152,6 @@ class JsonlReader:
         self._interpreter.takes_texts = self._texts.remember
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read the whole file in slices of about a megabyte."""
         total = os.fstat(self._file.fileno()).st_size
         for offset in self._read_slices():
             yield ReadingProgress(offset, max(total, offset))

@@ -343,7 +343,6 @@ class RowCache(Generic[Made]):
     """Cache of objects built from rows: unchanged rows are not processed again."""
 
     def __init__(self, make: Callable[[Row], Made]) -> None:
-        """Use `make` to build an object from a new or changed row."""
         self._make = make
         self._before: dict[object, tuple[int, Made]] = {}
         self._now: dict[object, tuple[int, Made]] = {}
@@ -430,7 +429,6 @@ class SqliteReader:
         )
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read the session. Raises `SessionError` if it is not readable or does not exist."""
         size = 0
         for attempt in range(ATTEMPTS):
             try:
@@ -456,7 +454,6 @@ class SqliteReader:
         return self._session
 
     def refresh(self) -> FileChange:
-        """Check for commits and read the changes."""
         try:
             state = self._database.state()
         except FileNotFoundError:

@@ -132,7 +132,6 @@ class SharedCountCache(CountCache):
     shared_bytes: int = SHARED_BYTES
 
     def load(self, session: Session, texts: CountedTexts) -> None:
-        """Add the cached counts of this session and those shared by other sessions."""
         super().load(session, texts)
         digests = dict.fromkeys(block.digest for block in session.blocks)
         shared = self.shared.lengths
@@ -142,7 +141,6 @@ class SharedCountCache(CountCache):
             texts.add_counted([*known], tokens, np.frombuffer(b"".join(known.values()), np.uint8))
 
     def save(self, session: Session, texts: CountedTexts) -> None:
-        """Cache the counts of this session, also for other sessions."""
         super().save(session, texts)
         columns, shared = texts.columns(), self.shared
         if shared.size + int(columns.first_token[-1]) > self.shared_bytes:

@@ -92,11 +92,6 @@ class AgentRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the current rows, parsing only the changed ones.
-
-        Raises:
-            RowsGoneError: The session does not exist.
-        """
         self._columns.clear()
         selector = Selector(connection, self._columns)
         times = _times(selector)
@@ -134,7 +129,6 @@ class AgentRows(RowInterpreter):
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """List the sessions in a database, newest first."""
     times = _times(Selector(connection))
     return [ContainedSession(Locator(path, name).path, clean_text(name), modified=time) for name, time in times.items()]
 

@@ -491,11 +491,6 @@ class AntigravityRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the current rows, decoding only the changed ones.
-
-        Raises:
-            RowsGoneError: There is no table of steps.
-        """
         self._columns.clear()
         self._broken.clear()
         selector = Selector(connection, self._columns)

@@ -253,7 +253,6 @@ class TapRows(RowInterpreter):
         self._known: list[int] = []
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the current rows, parsing only the new ones. Raises `RowsGoneError` if the session does not exist."""
         self._columns.clear()
         selector = Selector(connection, self._columns)
         rows = _sessions(selector)
@@ -338,7 +337,6 @@ def _part_rows(selector: Selector, session: str, name: str) -> list[Row]:
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """List the sessions with records in a database, newest first."""
     selector = Selector(connection)
     counted = connection.execute("SELECT session_id, COUNT(*) FROM records GROUP BY session_id")
     filled = {name for name, _ in counted.fetchall()}

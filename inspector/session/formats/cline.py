@@ -170,7 +170,6 @@ class ClineFormat(Format):
         return task_reader(path, self.name)
 
     def is_sidecar(self, path: Path) -> bool:
-        """Return True for a file that only describes a session stored in another file."""
         if not path.name.endswith(".json") or path.name.endswith(SDK_SUFFIX):
             return False
         history = history_of(path)

@@ -144,7 +144,6 @@ class DeepSeekHarnessFormat(Format):
         return sessions_at(found)
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """Find the origin or parent of a session in a sibling folder."""
         if not can_name_file(identifier):
             return None
         folder = path.parent.with_name(identifier)

@@ -628,11 +628,6 @@ class GooseRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the current rows, parsing only the changed ones.
-
-        Raises:
-            RowsGoneError: The session does not exist.
-        """
         self._columns.clear()  # a new version adds columns
         selector = Selector(connection, self._columns)
         sessions = _sessions(selector)
@@ -685,7 +680,6 @@ def parent_of(row: Row, sessions: Container[str]) -> str:
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """List the sessions in a database, newest first."""
     rows = _sessions(Selector(connection))
     identifiers = {string(row["id"]) for row in rows}
     return [

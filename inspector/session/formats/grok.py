@@ -125,7 +125,6 @@ class GrokFormat(Format):
         return GrokReader(path.with_name(HISTORY) if has_history else path, path, self.name)
 
     def is_sidecar(self, path: Path) -> bool:
-        """Return True for a file that only describes the messages in its folder."""
         return path.suffix in (".json", ".jsonl") and path.name != HISTORY and is_file(path.with_name(HISTORY))
 
     def locate(self, path: Path, identifier: str) -> Path | None:

@@ -336,7 +336,6 @@ class RequestThread(Thread):
     """One of the conversations in a file. `digests`: digests of each member of the current context."""
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
-        """Begin a conversation with the given thread number and its first context."""
         super().__init__(builder, number)
         self.digests: list[Digests] = []
         self.tool_names = ToolNames()

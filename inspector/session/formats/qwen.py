@@ -100,7 +100,6 @@ class QwenFormat(Format):
         return sessions_at(found)
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """Find the origin or parent of a session in the same folder."""
         sibling = path.with_name(f"{identifier}.jsonl") if can_name_file(identifier) else None
         return sibling if sibling is not None and exists(sibling) else None
 

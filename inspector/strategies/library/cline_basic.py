@@ -99,7 +99,6 @@ class BasicCompaction:
     """One compaction of a conversation: `runBasicCompaction`."""
 
     def __init__(self, messages: list[ClineMessage], context: CallContext, length: MessageLength) -> None:
-        """Prepare a compaction."""
         self._messages = messages
         self._context = context
         self._kinds = context.history.kind_bytes

@@ -190,7 +190,6 @@ class SessionFamily:
     """Collects links to the sessions mentioned in a session's lines."""
 
     def __init__(self, path: Path, builder: SessionBuilder) -> None:
-        """Initialize with the links implied by the file's path."""
         self._path = path
         self._builder = builder
         self._titles: dict[str, str] = {}

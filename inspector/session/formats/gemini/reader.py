@@ -517,7 +517,6 @@ class GeminiInterpreter(RecordInterpreter):
     """Builds a session from the lines of a log or from an older version's document."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Initialize without reading; `path` is the log."""
         super().__init__()
         if path is not None:
             note_parent(path, self.builder)

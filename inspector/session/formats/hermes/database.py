@@ -194,11 +194,6 @@ class HermesRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the current rows, parsing only the changed ones.
-
-        Raises:
-            RowsGoneError: The session does not exist.
-        """
         self._columns.clear()  # a new version adds columns
         tables = Tables(connection, self._columns)
         sessions = tables.sessions()
@@ -260,7 +255,6 @@ class HermesRows(RowInterpreter):
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """List the conversations in a database, newest first."""
     tables = Tables(connection)
     sessions, times = tables.sessions(), tables.last_times()
     found = []

@@ -622,7 +622,6 @@ class LogReader:
         self._session: Session | None = None
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read the sample. Raises `SessionError` if the sample does not exist or cannot be read."""
         size = self._locator.file.stat().st_size
         yield ReadingProgress(0, size)
         self._read()

@@ -373,7 +373,6 @@ class OpenCodeRows(RowInterpreter):
         self._later = LaterRows()
 
     def read(self, connection: sqlite3.Connection) -> bool:
-        """Read the current rows; data is loaded only for changed ones."""
         before = self._state()
         columns = columns_of_tables(connection)
         view = _session(connection, columns, self._session)

@@ -356,7 +356,6 @@ class CopilotTraceFormat(Format):
         return read_database(path, partial(sessions_inside, path))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """Find another conversation in the same database."""
         found = self.contained_sessions(Locator.of(path).file)
         return next((one.path for one in found if one.identifier == identifier), None)
 

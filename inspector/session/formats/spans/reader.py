@@ -566,7 +566,6 @@ class TraceRows(RowInterpreter):
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """List the conversations in a database, newest first."""
     places = places_in(connection)
     parents = {place.session: place.parent for place in places if place.parent}
     return [
