@@ -1,10 +1,10 @@
 """Parse the events of each agent and build answers in the agent's format. Unknown formats pass unchanged.
 
 Claude Code's `PostToolUse` contains a tool's structured output, from which it builds the text for the model; an answer
-must have the same structure. For the tools supported here, `Seen.text` was verified to equal that text in recorded
-sessions, and an answer with another text replaces it. `Read` is not supported: its lines are numbered for the model, so
-lines after a cut would have wrong numbers. Hermes' `transform_tool_result` and OpenCode's `tool.execute.after` pass the
-text itself, through the plugins in `inspector.hook.install`.
+must have the same structure. For the tools supported here, `ToolResultEvent.text` was verified to equal that text in
+recorded sessions, and an answer with another text replaces it. `Read` is not supported: its lines are numbered for the
+model, so lines after a cut would have wrong numbers. Hermes' `transform_tool_result` and OpenCode's
+`tool.execute.after` pass the text itself, through the plugins in `inspector.hook.install`.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _name_of(identifier: str) -> str:
 
 
 def stored_path(folder: str, identifier: str, session: str) -> str:
-    """Return the path of a file that contains only the text, as named in notices; see `keep`."""
+    """Return the path of a file that contains only the text, as named in notices; see `store_original`."""
     return f"{folder}/{RESULTS}/{_name_of(identifier)}.{_name_of(session)}.txt"
 
 

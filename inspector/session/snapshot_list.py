@@ -45,7 +45,7 @@ class ListSnapshot(Sequence[Item_co]):
         return made
 
     def map_own_chunks(self, cache_key: str, compute: Callable[[tuple[Item_co, ...]], Result]) -> Iterator[Result]:
-        """Yield the result of `say` for every chunk, in order; see `map_chunks`."""
+        """Yield the result of `compute` for every chunk, in order; see `map_chunks`."""
         for place, chunk in enumerate(self._chunks):
             of, reported = self._chunk_results.get((cache_key, place), (None, None))
             if of is not chunk:
