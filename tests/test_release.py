@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -23,6 +24,7 @@ from scripts.check_release import (
     problems_of_wheel,
     relative_links,
 )
+from scripts.homebrew_formula import FORMULA, formula
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -115,6 +117,35 @@ def test_the_long_description_is_short_and_its_links_are_absolute_and_lead_to_fi
 def test_relative_links_of_a_description_are_found() -> None:
     text = "Version: 1\n\n![a](docs/a.svg) [b](https://b.org) [c](#c) <img src='d.png'> [e](./e.md)\n"
     assert sorted(relative_links(HeaderParser().parsestr(text))) == ["./e.md", "d.png", "docs/a.svg"]
+
+
+def ruby_values(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^  (desc|homepage|url|sha256|license|depends_on) \"([^\"]*)\"$", text, re.MULTILINE))
+
+
+def test_the_homebrew_formula_is_of_this_version_and_has_the_fields_that_brew_requires(tmp_path: Path) -> None:
+    """What `brew style` and `brew audit` hold a formula to, where neither runs."""
+    text = FORMULA.read_text(encoding="utf-8")
+    values = ruby_values(text)
+    assert list(values) == ["desc", "homepage", "url", "sha256", "license", "depends_on"]
+    assert len(values["desc"]) <= 80
+    assert not re.match(r"(An?|The|Inspector)\b|.*\.$", values["desc"], re.IGNORECASE)
+    assert values["url"].endswith(f"/session-inspector/session_inspector-{VERSION}.tar.gz")
+    assert re.fullmatch(r"[0-9a-f]{64}", values["sha256"])
+    assert all(not line.endswith(" ") and len(line) <= 118 for line in text.splitlines())
+    opened = re.findall(r"^ *(?:class|def|test do)\b", text, re.MULTILINE)
+    assert len(opened) == len(re.findall(r"^ *end$", text, re.MULTILINE)) == 3
+
+    sdist = tmp_path / f"session_inspector-{VERSION}.tar.gz"
+    sdist.write_bytes(b"")
+    # The SHA-256 digest of nothing.
+    digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert formula(sdist) == text.replace(values["sha256"], digest)
+
+
+@pytest.mark.skipif(shutil.which("ruby") is None, reason="no ruby")
+def test_the_homebrew_formula_is_valid_ruby() -> None:
+    assert subprocess.run(["ruby", "-c", FORMULA], capture_output=True, check=False).returncode == 0
 
 
 def lint_of_workflow(path: Path) -> subprocess.CompletedProcess[str]:
