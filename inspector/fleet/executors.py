@@ -56,7 +56,6 @@ CTRL_C: Final = "ctrl-c"
 
 
 def no_progress(doing: str) -> AbstractContextManager[Advance]:
-    """Report no progress."""
     del doing
     return nullcontext(lambda done, total: None)  # noqa: ARG005  the signature of `Advance`
 
@@ -83,9 +82,7 @@ class Job(Generic[Worked]):
     """Work on one session. The job and its result are sent between processes.
 
     Attributes:
-        path: The session.
         work: A module-level function.
-        arguments: Its arguments.
     """
 
     path: Path
@@ -95,11 +92,7 @@ class Job(Generic[Worked]):
 
 @dataclass(frozen=True, slots=True)
 class JobLost:
-    """A session that cannot be processed: it kills its process, or a bug ends the work on it.
-
-    Attributes:
-        problem: Description in one line.
-    """
+    """A session that cannot be processed: it kills its process, or a bug ends the work on it."""
 
     problem: str
 
@@ -109,9 +102,7 @@ class JobError:
     """Exception of a job, sent to the requesting process.
 
     Attributes:
-        error: The exception.
         place: Its traceback.
-        problem: Description in one line.
     """
 
     error: Exception
@@ -159,7 +150,6 @@ class SessionExecutor(ABC):
         """Run jobs.
 
         Args:
-            jobs: The jobs.
             until: Time limit on the monotonic clock; running jobs get a little longer.
             stays: Send a session to the process that had it before, which caches it.
 
@@ -228,11 +218,7 @@ class ProcessExecutor(SessionExecutor):
     """Execution in worker processes, each on one session at a time."""
 
     def __init__(self, processes: int) -> None:
-        """Create the executor; processes start with the first jobs.
-
-        Args:
-            processes: Number of processes, at least 1.
-        """
+        """Create the executor; its processes, at least 1, start with the first jobs."""
         super().__init__()
         self._lanes = [_Worker() for _ in range(max(processes, 1))]
         self._home: dict[Path, _Worker] = {}
@@ -302,7 +288,6 @@ class _Waiting:
         return None
 
     def put_back(self, index: int, lane: _Worker) -> None:
-        """Return a job to its process as the next one."""
         self._at[lane].appendleft(index)
 
 
@@ -339,7 +324,6 @@ class _Worker:
             return None
 
     def end(self) -> None:
-        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -379,7 +363,6 @@ def _serve(pipe: Connection[Any, Any]) -> None:
 
 
 def outcome_of(job: Job[Worked]) -> Worked | JobLost | JobError:
-    """Return the result, loss or exception of a job."""
     try:
         return job.work(*job.arguments)
     except MemoryError:
@@ -398,7 +381,6 @@ AHEAD: Final = 4
 """Jobs per worker thread, including the running one, so that it never idles."""
 
 COUNT_INTERVAL: Final = 2.0
-"""Interval for counting workers."""
 
 RESULT_SECONDS: Final = 10
 """Timeout for fetching a finished job's result."""
@@ -700,9 +682,7 @@ class Execution(NamedTuple):
         """Choose an executor.
 
         Args:
-            sessions: Number of sessions.
-            size: Total bytes if each session is processed once. A small total is processed without starting processes,
-                which would take longer than the work.
+            size: Total bytes if each session is processed once; a small total starts no processes: that is slower.
 
         Raises:
             ClusterError: The requested cluster is not available.

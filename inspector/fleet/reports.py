@@ -51,11 +51,6 @@ def report_on_folder(
     """Replay every session of a folder under every requested plan.
 
     Args:
-        folder: The folder.
-        terms: Prices, cache and plans.
-        execution: Where to run.
-        results: Cache of results; nothing is cached by default.
-        progress: Receives the progress.
         model_uncertainty: Widen the range of savings by the turns measured in public experiments.
 
     Returns:
@@ -151,9 +146,6 @@ def compare_sets(
         before: Sessions, and folders of sessions, from before a change.
         after: The same, from after it.
         at: If given, `before` is divided by the start of its sessions, seconds since the epoch; `after` is empty.
-        terms: Prices and cache.
-        execution: Where to run.
-        progress: Receives the progress.
         effect: Size of difference to detect, as a share of before.
 
     Returns:

@@ -69,7 +69,6 @@ class FileSeen(NamedTuple):
         size: In bytes.
         modified: Modification time, in nanoseconds since the epoch.
         changed: Change time (ctime), which cannot be set back.
-        inode: Inode number.
     """
 
     path: bytes
@@ -112,7 +111,6 @@ def source_of(session: Session, began: int, today: float, more: Iterable[Path] =
     """Return the inputs of a session; None if its result must not be cached.
 
     Args:
-        session: The session.
         began: When reading began, in nanoseconds since the epoch.
         today: Time of the prices of calls without one, seconds since the epoch.
         more: Other files and folders that the result depends on: those of subagents.
@@ -143,7 +141,6 @@ def source_of(session: Session, began: int, today: float, more: Iterable[Path] =
 
 
 def is_unchanged(source: ResultInputs) -> bool:
-    """Return True if the files are unchanged since."""
     try:
         return _states_now(source) == source.files and _side_files_now(source) == source.side_files
     except OSError:
@@ -165,7 +162,6 @@ def code_versions() -> tuple[str, ...]:
 
 
 def key_of(*asked: object) -> bytes:
-    """Build the key of a result among others of the same session from its parameters."""
     return blake2b(repr((code_versions(), asked)).encode(errors="backslashreplace"), digest_size=_DIGEST).digest()
 
 
@@ -173,12 +169,7 @@ class ResultCache:
     """Cache of results by session and key."""
 
     def __init__(self, folder: Path | None = None, *, is_on: bool = True) -> None:
-        """Open the cache; nothing is read or written yet.
-
-        Args:
-            folder: Folder of the files.
-            is_on: Enable caching.
-        """
+        """Open the cache; nothing is read or written yet."""
         self._folder = (folder or cache_folder("results")) if is_on else None
         self._wrote = False
         self._today = int(time.time() // _DAY)
@@ -196,9 +187,6 @@ class ResultCache:
         """Cache a result, replacing results of older content.
 
         Args:
-            path: The session.
-            key: Key of the request.
-            result: The result.
             source: Its inputs; None to skip caching.
         """
         if self._folder is None or source is None:

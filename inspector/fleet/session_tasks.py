@@ -69,10 +69,8 @@ class SessionTerms:
     """Prices, cache and plans for sessions, complete: nothing else is looked up later.
 
     Attributes:
-        pricing: The prices.
         cache: Name of the prompt cache for every call; None for each model's own.
         window: The context window in tokens; None for the recorded or listed one.
-        plans: The requested plans.
         is_kept: Cache results between runs.
     """
 
@@ -88,8 +86,6 @@ class SessionTask:
     """One session to process.
 
     Attributes:
-        path: Path that opens it.
-        terms: Prices, cache and plans.
         elsewhere: Keys of calls that are counted for another session.
         format: Name of its format, if already detected.
     """
@@ -111,12 +107,7 @@ class SessionTask:
         return open_session(self.path, known=self.format, kept_characters=KEPT_CHARACTERS if keeps_texts else 0)
 
     def key(self, kind: str, *asked: object) -> bytes:
-        """Build the key of a result in `ResultCache`.
-
-        Args:
-            kind: Kind of result.
-            asked: Other parameters of the result.
-        """
+        """Build the key of a result in `ResultCache`."""
         terms, pricing = self.terms, self.terms.pricing
         prices = (pricing.own, pricing.factor, pricing.model, pricing.given, terms.cache, terms.window)
         return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere), *asked)
@@ -125,7 +116,6 @@ class SessionTask:
         """Return the session's replay inputs.
 
         Args:
-            session: The session.
             is_counted: Count its tokens; otherwise they are estimated, for figures that need no exact counts.
         """
         terms = self.terms
@@ -144,10 +134,6 @@ class SessionTask:
         """Return the replay inputs of a session without the calls counted for other sessions.
 
         Copied calls are not counted twice, but their usage reports are still valid for calibration.
-
-        Args:
-            whole: Replay inputs of the whole session.
-            session: The session without those calls.
         """
         everything = whole.history.session
         if session is everything:
@@ -212,10 +198,7 @@ class SessionWork:
     """Work on each of many sessions, with cached results.
 
     Attributes:
-        executor: Executor of the jobs.
         work: A module-level function.
-        results: Cache of results.
-        kind: Kind of result in the cache.
         sizes: The sessions with their sizes, for progress.
         stays: Send a session to the process that had it before.
     """

@@ -88,11 +88,7 @@ _Trials = dict[bytes, Trial | None]
 
 
 class LostSessionError(FleetError):
-    """A session that can no longer be processed.
-
-    Attributes:
-        path: The session.
-    """
+    """A session that can no longer be processed."""
 
     advice = "its process dies every time; possibly out of memory"
 
@@ -111,7 +107,6 @@ class _Ready(NamedTuple):
 
 
 _ready: OrderedDict[tuple[Path, frozenset[bytes]], _Ready] = OrderedDict()
-"""Prepared sessions of this process."""
 
 
 def _kept_ready(task: SessionTask) -> _Ready:
@@ -179,15 +174,7 @@ class TuningPool:
         results: ResultCache,
         progress: Progress = no_progress,
     ) -> None:
-        """Prepare the pool.
-
-        Args:
-            sizes: The sessions with their sizes in bytes.
-            terms: Prices.
-            executor: Executor of the jobs.
-            results: Cache of results.
-            progress: Receives the progress.
-        """
+        """Prepare the pool; `sizes` are in bytes."""
         self._executor = executor
         self._results = results
         self._sizes = sizes
@@ -245,11 +232,7 @@ class TuningPool:
         """Try plans on sessions.
 
         Args:
-            plans: The plans.
-            paths: The sessions.
-            terms: Permitted effects of plans.
             until: Time limit on the monotonic clock.
-            advance: Receives the number of finished jobs.
 
         Yields:
             A plan and its result on every session, in the order of the plans, once complete. Fewer than all plans at
@@ -328,7 +311,6 @@ class TuningPool:
         self._sources[path] = source if is_same else None
 
     def _keep(self) -> None:
-        """Cache new results."""
         for path, source in self._sources.items():
             newest = dict(list(self._trials[path].items())[-MOST_KEPT_TRIALS:])
             written = msgspec.msgpack.encode(newest, enc_hook=number)
@@ -375,7 +357,6 @@ def retry_without_lost(
     """Work on the sessions of a group that can be processed to the end.
 
     Args:
-        group: The sessions.
         problems: Problems by session; lost sessions are added.
         work: May raise `LostSessionError`; it is called again without that session.
 
@@ -430,9 +411,6 @@ class SharedSearch:
         """Prepare the search.
 
         Args:
-            pool: Tries plans on sessions.
-            constraints: Limits on plans.
-            terms: Permitted effects of plans.
             plans: The plans with limits to tune; empty for every strategy and built-in plan.
         """
         self._pool = pool
@@ -445,7 +423,6 @@ class SharedSearch:
         """Search for every group's plan.
 
         Args:
-            groups: The groups.
             until: Time limit on the monotonic clock.
             problems: Problems by session; sessions that can no longer be processed are added.
 
@@ -550,7 +527,6 @@ class Tuned(NamedTuple):
     """Result of tuning.
 
     Attributes:
-        report: The report.
         groups: The result of each group; empty for compaction thresholds.
         ended: Reason for an early end; empty if all work was done.
         missing: A sentence on sessions that were not read; empty if there are none.
@@ -577,14 +553,9 @@ def tune(
     """Find the best plan of every group of sessions.
 
     Args:
-        paths: The requested folders and sessions, for the report.
         sizes: The sessions with their file sizes in bytes.
         terms: Prices, cache, and the plans with limits to tune; none for every strategy and built-in plan.
-        asked: Constraints on plans.
         seconds: Time limit of the search, which begins after all sessions are read.
-        execution: Where to run.
-        results: Cache of results; nothing is cached by default.
-        progress: Receives the progress.
         target: System whose configuration is part of the report; empty for none.
 
     Raises:
@@ -630,10 +601,6 @@ def tune_compaction(
     Args:
         paths: The requested folders and sessions, for the report.
         sizes: The sessions with their file sizes in bytes.
-        terms: Prices and cache.
-        execution: Where to run.
-        results: Cache of results; nothing is cached by default.
-        progress: Receives the progress.
         configured: The configured threshold in tokens, compared with the observed one.
         target: System whose configuration is part of the report; empty for none.
         model_uncertainty: Widen the range of savings by the turns measured in public experiments.
