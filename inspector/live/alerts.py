@@ -36,7 +36,6 @@ REARM: Final = 70 / 85
 LONGEST_NAME: Final = 40
 
 COMMAND_SECONDS: Final = 30.0
-"""Time limit of a command."""
 
 MOST_COMMANDS: Final = 8
 """Commands that may run at the same time; further alerts are not delivered by command."""
@@ -60,11 +59,8 @@ class Alert:
     """An alert.
 
     Attributes:
-        cause: Its cause.
-        path: Path of the session.
         name: Name of the session, safe for display.
         text: A sentence, safe for display, on one line.
-        value: The value that reached the limit.
         limit: The limit; 0 for a compaction.
         time: Seconds since the epoch.
     """
@@ -104,7 +100,6 @@ class AlertRules:
         self._compactions: dict[str, int] = {}
 
     def check(self, sessions: Iterable[LiveSession], now: float) -> list[Alert]:
-        """Return the alerts that the sessions raise at a time."""
         found = []
         for session in sessions:
             if session.state is Activity.ENDED:
@@ -216,7 +211,6 @@ def _without_markup(text: str) -> str:
 
 
 def command_variables(alert: Alert) -> dict[str, str]:
-    """Return the environment variables of a user's command."""
     return {
         "INSPECTOR_ALERT": alert.cause.value,
         "INSPECTOR_ALERT_TEXT": alert.text,
@@ -251,8 +245,6 @@ class Notifier:
         """Create a notifier.
 
         Args:
-            ways: Deliveries, see `settings.WAYS`.
-            command: Words of the user's command; empty for none.
             write: Writes a sequence to the terminal; None without a terminal.
             report: Receives each problem of a delivery once, as one line.
         """
@@ -262,7 +254,6 @@ class Notifier:
         self._reported: set[str] = set()
 
     def send(self, alert: Alert) -> None:
-        """Deliver an alert in every way."""
         self.poll()
         if self._write is not None:
             sequence = terminal_sequence(alert, self.ways, in_tmux=bool(os.environ.get("TMUX")))

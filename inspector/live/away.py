@@ -85,12 +85,7 @@ class PausePrices(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PauseCost:
-    """Cost of a pause, with the next prompt.
-
-    Attributes:
-        seconds: Length of the pause.
-        usd: Dollars.
-    """
+    """Cost of a pause, with the next prompt."""
 
     seconds: float
     usd: Figure
@@ -101,7 +96,6 @@ class PauseOption:
     """An action before a pause, with its costs.
 
     Attributes:
-        action: The action.
         costs: Costs for `PAUSES`.
         expected_usd: Mean cost over the user's own pauses that are longer than this one so far; value None if too few.
         setting: Command or setting of the agent that does it; empty if there is none.
@@ -120,7 +114,6 @@ class PauseAdvice:
     """Costs of a pause.
 
     Attributes:
-        options: The possible actions.
         pauses: Number of own pauses that count.
         best: Cheapest action that keeps the context; None without enough pauses.
         compacts_at: Time at which the agent compacts the idle session, seconds since the epoch; None if it does not.
@@ -150,9 +143,7 @@ def pause_advice(
     """Price the actions before a pause that began with the last record.
 
     Args:
-        prices: Sizes and prices.
         pauses: The user's own pauses.
-        format_name: Format of the session.
         agent: The agent with its version.
         last: Time of the last record, seconds since the epoch.
         now: Seconds since the epoch.
@@ -221,7 +212,6 @@ def advice_lines(name: str, advice: PauseAdvice) -> list[str]:
 
     Args:
         name: Name of the session, safe for display.
-        advice: The costs.
     """
     heads = [age(seconds) for seconds in PAUSES] + ["your pauses"] * bool(advice.best)
     lines = [

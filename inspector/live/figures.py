@@ -74,8 +74,6 @@ class CallSpending:
     """Calls and their sums.
 
     Attributes:
-        calls: All calls.
-        tokens: Their tokens.
         usd: Their dollars, without calls of unknown cost.
         unpriced: Number of calls of unknown cost.
     """
@@ -93,7 +91,6 @@ class CallSpending:
             self.usd += each.usd or 0.0
 
     def since(self, time: float) -> CallSpending:
-        """Return the calls after a time."""
         found = CallSpending()
         found.add(takewhile(lambda each: each.time is None or each.time > time, reversed(self.calls)))
         return found
@@ -118,7 +115,6 @@ class LiveFigures:
     """Figures of one session, updated with every state of it.
 
     Attributes:
-        model: Model of the conversation.
         longest: Tokens of its longest recent prompt.
         settled: Calls whose usage does not change any more.
         newest: The other calls, and side requests.
@@ -130,8 +126,6 @@ class LiveFigures:
         """Compute the figures of the reader's session.
 
         Args:
-            pricing: Prices.
-            reader: Reads the session.
             longest_elsewhere: Returns the longest prompt of a model in the user's other sessions, which shows the size
                 of its window.
         """
@@ -464,7 +458,6 @@ def _compacted_at(session: Session, main: Sequence[_Step]) -> list[int]:
 
 
 def _newest_message(session: Session) -> Message | None:
-    """Return the newest message of the main conversation."""
     sent = (each for each in reversed(session.messages) if not (each.thread or each.is_synthetic or each.is_abandoned))
     return next((each for each in sent if each.role in (Role.USER, Role.ASSISTANT, Role.TOOL)), None)
 

@@ -78,10 +78,8 @@ class LiveReader:
     """Reads one running session. Not thread-safe; never raises once opened.
 
     Attributes:
-        path: Path that opens the session.
         file: Its file or folder.
         session: The newest part that was read.
-        beginning: Data from the beginning of the session.
         skipped_bytes: Bytes before that part.
         modified: Time of the last change of the file, seconds since the epoch.
         is_gone: True if the file does not exist or is not a session any more.
@@ -92,7 +90,6 @@ class LiveReader:
         """Open a session and read its newest part.
 
         Args:
-            path: Path that opens it.
             known: Name of its format if already detected.
             tail_bytes: Bytes to read at the end of a file of lines.
 

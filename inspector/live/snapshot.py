@@ -49,7 +49,6 @@ def to_entry(session: LiveSession, now: float) -> dict[str, Any]:
 
 
 def to_document(sessions: Iterable[LiveSession], now: float) -> dict[str, Any]:
-    """Return sessions as a document."""
     return {
         "schema": SCHEMA_VERSION,
         "time": round(now, 3),
@@ -101,7 +100,6 @@ def session_of(directory: Path, sessions: Sequence[LiveSession]) -> LiveSession 
 
     Args:
         directory: A directory, at or below the working directory of a project's sessions.
-        sessions: The running sessions.
     """
     running = [each for each in sessions if each.state is not Activity.ENDED]
     folders = {str(folder) for folder in (directory, *directory.parents)} - {str(Path.home()), os.sep}
@@ -114,7 +112,6 @@ def keep(key: str, *, path: Path | None = None, directory: Path | None = None) -
 
     Args:
         key: Key of the snapshot, see `status_line.kept_path`.
-        path: The session.
         directory: Without a path: the directory whose newest session is shown.
 
     Returns:

@@ -78,7 +78,6 @@ class HourlyRate:
     """Tokens and dollars per hour; tokens are the prompts and responses of all calls, including subagents'.
 
     Attributes:
-        tokens: Tokens per hour.
         usd: Dollars per hour; value None without a price.
     """
 
@@ -134,7 +133,6 @@ class Loop:
 
     Attributes:
         tool: Name of the tool, not made safe for display.
-        times: Number of consecutive calls.
     """
 
     tool: str
@@ -148,14 +146,11 @@ class LiveSession:
     Texts (`title`, `project`, `model`) come from the session and are not made safe for display.
 
     Attributes:
-        path: Path that opens it.
         identifier: The agent's id of the session.
-        format: Name of its format.
         agent: Display name of the agent, with its version if recorded.
         project: Name of the working directory, otherwise of the session's folder.
         title: Title or first prompt; may be empty.
         model: Model of the conversation as recorded; may be empty.
-        state: Its activity.
         prompt: Tokens of the next prompt, without the user's next message.
         compacts_at: Prompt size at which this agent compacts; value None if unknown, a lower bound if the window may be
             larger than assumed.
@@ -164,8 +159,6 @@ class LiveSession:
         recent: Rate over the last 15 minutes.
         overall: Rate since the session started.
         spent: Dollars since the start, including subagents.
-        cache: Prompt cache of the next call.
-        calls: Number of calls that were read.
         misses: Number of avoidable or unexplained cache misses among them.
         compactions: Number of compactions among them.
         loop: The last tool call, if it was repeated.

@@ -115,7 +115,6 @@ def line(entry: Json, now: float, style: str = "text", *, color: bool = False, w
     """Format a session with `add_texts` as one line.
 
     Args:
-        entry: A session of the snapshot.
         now: Seconds since the epoch.
         style: `text`, `tmux` or `claude`.
         color: Use ANSI colors in `text` and `claude`; `tmux` always has colors.
@@ -135,7 +134,6 @@ def line(entry: Json, now: float, style: str = "text", *, color: bool = False, w
 
 
 def join(parts: list[Part], style: str, *, color: bool = False) -> str:
-    """Join parts in a style."""
     if style == "tmux":
         return SEPARATOR.join(
             TMUX[level] + _escaped(text) + TMUX[""] if level in TMUX and level else _escaped(text)

@@ -153,11 +153,9 @@ class LiveBook:
         self._inspected = {path: at for path, at in self._inspected.items() if now - at < INSPECTION_SECONDS}
 
     def files(self) -> list[Path]:
-        """Return the files and folders of all known sessions."""
         return [entry.reader.file for entry in list(self._entries.values())]
 
     def refresh(self) -> None:
-        """Check all known sessions."""
         for entry in list(self._entries.values()):
             if entry.reader.refresh():
                 self._update(entry)
@@ -214,7 +212,6 @@ class LiveBook:
             self._add(parent, known, None)
 
     def _longest_prompt(self, model: str) -> int:
-        """Return the longest prompt of a model in any session."""
         found = (entry.figures.longest for entry in self._entries.values() if entry.figures.model == model)
         return max(found, default=0)
 
