@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 FORMATS = {"text": "for people", "json": "for programs"}
-"""Formats with their purpose."""
 
 FORMS = {
     **FORMATS,
@@ -38,7 +37,6 @@ FORMS = {
     "md": "Markdown for pull requests and wikis",
     "csv": "for spreadsheets, one row per call or block",
 }
-"""Formats of reports."""
 
 MOST_OF_A_NUMBER = 10**9
 """Limit on runs and factors: products of larger numbers are infinite."""
@@ -124,7 +122,6 @@ def add_beyond_argument(parser: _ActionsContainer) -> None:
 
 
 def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
-    """Add arguments for prices and, optionally, the prompt cache."""
     parser.add_argument("--model", metavar="NAME", help="price every call as this model")
     parser.add_argument(
         "--price-file",
@@ -335,7 +332,6 @@ def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
     """Add `--plan` and `--strategy` to a command.
 
     Args:
-        parser: The command's parser.
         each: Meaning of several of them, for the help.
     """
     parser.add_argument(
@@ -366,7 +362,6 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
     """Resolve a plan.
 
     Args:
-        request: The plan as given.
         session: If given, unnamed values default to values that fit this session's tools.
 
     Raises:
@@ -445,7 +440,6 @@ FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
 
 
 def add_fleet_arguments(parser: ArgumentParser) -> None:
-    """Add options for execution."""
     group = parser.add_argument_group("many sessions", "The figures are the same for each choice.")
     places = group.add_mutually_exclusive_group()
     places.add_argument(
@@ -523,7 +517,6 @@ def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> N
     """Reject options for many sessions on a single one.
 
     Args:
-        options: Parsed options.
         allowed: Names in `FLEET_OPTIONS` that also apply to one session.
 
     Raises:

@@ -28,8 +28,6 @@ class Cache(NamedTuple):
 
     Attributes:
         name: Name of its folder in the cache folder.
-        text: Description of its content.
-        files: File name pattern.
     """
 
     name: str
@@ -51,11 +49,7 @@ class CacheContent:
     """Snapshot of a cache.
 
     Attributes:
-        cache: The cache.
-        folder: Its folder.
-        files: Its files.
         size: Total bytes.
-        foreign_entries: Number of foreign entries in its folder.
     """
 
     cache: Cache
@@ -104,7 +98,6 @@ class AppFolder(NamedTuple):
 
 
 def app_folders() -> tuple[AppFolder, ...]:
-    """Return the program's folders on this platform."""
     from platformdirs import user_cache_path, user_config_path, user_data_path, user_state_path
 
     return (

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 class CommandModule(Protocol):
     """Interface of a command's module."""
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the command's arguments to its parser."""
-        ...
+    def add_arguments(self, parser: ArgumentParser) -> None: ...
 
     def run(self, options: Namespace) -> int:
         """Run the command and return the exit code."""
@@ -33,11 +31,7 @@ class Command(NamedTuple):
     """One command.
 
     Attributes:
-        name: Command word.
         summary: Description in half a line.
-        description: Description in a few sentences.
-        examples: Valid command lines.
-        module: Module that implements it.
     """
 
     name: str
@@ -47,7 +41,6 @@ class Command(NamedTuple):
     module: str
 
     def load(self) -> CommandModule:
-        """Import the command's module."""
         return cast("CommandModule", import_module(self.module))
 
 
@@ -381,7 +374,6 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises `CommandError` for an invalid command line, so that it is reported in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the error of argparse."""
         raise CommandError(f"{message}; see: {self.prog} --help", ExitCode.WRONG_USAGE)
 
 
@@ -389,7 +381,6 @@ class VersionAction(argparse.Action):
     """An action that prints the version; versions of installed packages are only read then."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
-        """Print the version and exit."""
         from inspector.cli.output import write
 
         write(version_text())
@@ -486,7 +477,6 @@ class OptionalPart(NamedTuple):
 
     Attributes:
         name: Name in `pip install 'session-inspector[NAME]'`.
-        text: Purpose.
         library: The distribution that provides it.
     """
 

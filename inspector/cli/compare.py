@@ -161,7 +161,6 @@ def _compare_sets(options: Namespace) -> int:
 
 
 def _check_sets(options: Namespace) -> None:
-    """Validate the command line before anything is read."""
     problem = ""
     if options.at is None and not (options.before and options.after):
         lacks = "--after" if options.before else "--before"

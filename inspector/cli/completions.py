@@ -126,7 +126,6 @@ def _candidates(kind: str, begun: str) -> Iterator[str]:
 
 
 def script(shell: str) -> str:
-    """Generate the script of a shell: one of `SHELLS`."""
     import shtab
 
     parser = whole_parser()

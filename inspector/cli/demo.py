@@ -217,7 +217,6 @@ class BundledSample:
 
     Attributes:
         name: Name on the command line: its file's or folder's name up to the first dot.
-        path: Its location.
     """
 
     name: str

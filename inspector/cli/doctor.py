@@ -92,7 +92,6 @@ class Finding(NamedTuple):
 
     Attributes:
         name: Subject, in a word or two.
-        text: Result.
         problem: Effect of a problem; empty if there is none.
         advice: Remedy; empty if there is no problem.
     """
@@ -131,7 +130,6 @@ SECONDS_TO_ANSWER: Final = 1.0
 
 
 def terminal_findings() -> list[Finding]:
-    """Check the current terminal."""
     device = _device()
     widths = measured_widths(device) if device is not None and is_terminal(sys.stdin) else {}
     return [_kind(device), _size(device), _colors(device), _encoding(device, widths), *_widths(device, widths)]
@@ -303,7 +301,6 @@ MILLISECONDS_FOR_EVENT: Final = 2000
 
 
 def version_findings() -> list[Finding]:
-    """Report the versions of program and platform."""
     from inspector import __version__
 
     libraries = ", ".join(f"{name} {version_of(name) or 'missing'}" for name in LIBRARIES)
@@ -351,7 +348,6 @@ def _nearest(path: Path) -> Path:
 
 
 def cache_finding() -> Finding:
-    """Report the size of the caches."""
     from inspector.report.numbers import file_size
 
     try:
@@ -366,11 +362,7 @@ def cache_finding() -> Finding:
 
 
 def event_findings(folders: Sequence[Path]) -> list[Finding]:
-    """Check for file events in general, and in the session folders.
-
-    Args:
-        folders: Session folders.
-    """
+    """Check for file events in general, and in the session folders."""
     from inspector.session.watching import WATCH_VARIABLE, file_system_of, has_events, is_silent
 
     limits = _inotify_limits()
@@ -469,12 +461,7 @@ class _writing_in_background:  # noqa: N801  used as a function
 
 
 class Variable(NamedTuple):
-    """One variable.
-
-    Attributes:
-        name: Name.
-        text: Effect, in a sentence.
-    """
+    """One variable."""
 
     name: str
     text: str
@@ -602,6 +589,5 @@ def plug_in_finding() -> Finding:
 
 
 def variable_finding() -> Finding:
-    """List the environment variables of the program that are set."""
     parts = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]
     return Finding("variables", ", ".join(parts) or "none of the variables that the program reads")

@@ -57,7 +57,6 @@ class Page(NamedTuple):
 
     Attributes:
         name: Topic that shows it.
-        text: Summary.
         path: Path below the documents, without suffix.
     """
 
@@ -133,7 +132,6 @@ def documents_folder() -> Path:
 
 
 def pages() -> list[Page]:
-    """Return the pages in their listed order."""
     text = (documents_folder() / f"{INDEX}.md").read_text(encoding="utf-8")
     found = [
         Page(match["path"].rpartition("/")[2], LINK.sub(r"\1", " ".join(match["text"].split())), match["path"])
@@ -143,7 +141,6 @@ def pages() -> list[Page]:
 
 
 def topics_text() -> str:
-    """List all help topics."""
     import textwrap
 
     rows = [("commands", ""), *((each.name, each.summary) for each in COMMANDS.values())]

@@ -105,8 +105,6 @@ def make_changes(changes: list[SettingsChange], options: Namespace, nothing: str
     """Show changes to settings, ask for confirmation unless `--yes` was given, and make them with a backup.
 
     Args:
-        changes: The changes.
-        options: Has `yes`.
         nothing: Message if there is nothing to change.
     """
     from inspector.atomic_files import write_atomic

@@ -37,7 +37,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Show the running sessions."""
     for folder in options.home or ():
         if not os.path.lexists(folder):
             raise CommandError(f"{folder}: no such folder", ExitCode.WRONG_USAGE)

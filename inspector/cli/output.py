@@ -46,7 +46,6 @@ class CommandError(InspectorError):
 
     Attributes:
         message: One line: problem, input, remedy. May hold untrusted text, which is sanitized when printed.
-        code: The exit code.
     """
 
     advice = "`inspector --help` lists commands and options"
@@ -203,10 +202,6 @@ def encodes_everything(stream: TextIO) -> bool:
 def check_target(target: Path, source: Path | None = None) -> None:
     """Refuse to overwrite a session.
 
-    Args:
-        target: The output file.
-        source: The input, if there is one.
-
     Raises:
         CommandError: `target` is the source, is inside it, or is a session file itself.
     """
@@ -255,7 +250,6 @@ class ProgressLine:
         """Create a progress line.
 
         Args:
-            doing: Description of the work.
             estimates: Estimate the remaining time, assuming constant speed.
         """
         self._doing = doing
@@ -282,7 +276,6 @@ class ProgressLine:
         sys.stderr.flush()
 
     def _rest(self, done: int, total: int) -> str:
-        """Format the remaining time."""
         elapsed = time.monotonic() - self._began
         if not self._estimates or not 0 < done < total or elapsed < ESTIMATED_AFTER:
             return ""
@@ -317,9 +310,7 @@ Delivered = TypeVar("Delivered", bound="Struct")
 class TextWriter(Protocol[Reported_contra]):
     """Formatter of a report, on one session or many, as text."""
 
-    def __call__(self, report: Reported_contra, *, color: bool) -> str:
-        """Format the report, with or without colors."""
-        ...
+    def __call__(self, report: Reported_contra, *, color: bool) -> str: ...
 
 
 def check_output(options: Namespace) -> None:
@@ -333,7 +324,6 @@ def check_output(options: Namespace) -> None:
 
 
 def print_or_save_report(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
-    """Print the report, or save it to the requested file."""
     return hand_over(text_of(report, options, as_text), options)
 
 
@@ -357,7 +347,6 @@ def is_ascii_only(options: Namespace) -> bool:
 
 
 def hand_over(text: str, options: Namespace) -> ExitCode:
-    """Print a report's text, or save it to the requested file."""
     if options.output is not None:
         save(options.output, text)
     else:

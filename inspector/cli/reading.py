@@ -41,7 +41,6 @@ def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
     """Read the session in a file or folder.
 
     Args:
-        path: The file or folder.
         keeps_texts: Cache its texts, up to `session_tasks.KEPT_CHARACTERS`, for counting and searching right away.
 
     Raises:
@@ -101,7 +100,6 @@ def replay_inputs(
     """Count a session's tokens and look up its prices.
 
     Args:
-        session: The session.
         terms: Pricing and cache assumptions; defaults to the recorded ones.
         price_file: A price file that replaces the one in the settings folder.
 
@@ -159,7 +157,6 @@ def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTarg
     """Return the sessions to open and the folders to list; without paths, the agents' folders.
 
     Args:
-        paths: The given paths.
         waits: Accept sessions that do not exist yet, and an empty list: the screen waits for them.
 
     Raises:

@@ -65,7 +65,6 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
-    """Reject impossible requests before anything is read."""
     from inspector.report.charts.drawing import load_drawing
     from inspector.ui.themes import THEMES
 

@@ -64,7 +64,6 @@ def _subject(style: str, session: str) -> tuple[str, str, str, status_line.Json]
 
 
 def _directory(reported: status_line.Json) -> str:
-    """Return the folder whose session is shown."""
     workspace = reported.get("workspace")
     named = workspace.get("project_dir") if isinstance(workspace, dict) else None
     try:
@@ -111,9 +110,7 @@ def refresh(key: str, path: str, directory: str) -> dict[str, Any]:
     """Take and keep a snapshot.
 
     Args:
-        key: Key of the snapshot.
         path: The session; empty for the newest one of the directory.
-        directory: Directory of the project.
 
     Raises:
         SessionError: There is no such session, or it cannot be read.
@@ -203,7 +200,6 @@ def run(options: Namespace) -> int:
 
 
 def _print_sessions(options: Namespace) -> int:
-    """Print a line for each session, or the document."""
     from pathlib import Path
 
     from inspector.cli.output import CommandError, ExitCode, write, write_json

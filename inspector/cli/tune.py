@@ -137,7 +137,6 @@ def run(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> None:
-    """Validate the command line before anything is read."""
     from inspector.report.export import COMPACTION_SETTINGS, TITLES
     from inspector.strategies.registry import suggestion
 

@@ -47,7 +47,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Serve until interrupted."""
     try:
         from inspector.cli.serve.server import ScreenServer, listening_socket
     except ImportError:

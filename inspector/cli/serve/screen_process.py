@@ -175,8 +175,6 @@ class ScreenProcess(AppService):
 
         Args:
             command: The program's command line, quoted for a shell.
-            websocket: Receives the screen's output.
-            downloads: Receives the files it offers.
         """
         super().__init__(
             command,

@@ -70,7 +70,6 @@ def listening_socket(host: str, port: int) -> socket.socket:
     """Open a listening socket, which reserves the port.
 
     Args:
-        host: An address or a name.
         port: 0 for any free port.
 
     Raises:
@@ -112,14 +111,6 @@ class ScreenServer(Server):
     """Serves the screen for some paths. Its page loads nothing from other hosts."""
 
     def __init__(self, paths: Sequence[str], host: str, listening: socket.socket, most_screens: int) -> None:
-        """Prepare a server.
-
-        Args:
-            paths: Paths the screen opens.
-            host: Host name in its address.
-            listening: Listening socket.
-            most_screens: Maximum number of simultaneous screens.
-        """
         port = listening.getsockname()[1]
         words = [sys.executable, "-m", "inspector", "--", *paths]
         super().__init__(shlex.join(words), host=_in_address(host), port=port, title="inspector")
@@ -137,7 +128,6 @@ class ScreenServer(Server):
         return f"{self.public_url}{self._admission.path}/?{TOKEN}={self._admission.token}"
 
     def run(self) -> None:
-        """Serve until interrupted."""
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
@@ -309,7 +299,6 @@ class Admission:
     """One token, the cookie it is exchanged for, and the path that the cookie is sent to.
 
     Attributes:
-        token: The token.
         path: Start of every path of the server, without a slash at the end.
     """
 
@@ -318,7 +307,6 @@ class Admission:
 
         Args:
             hosts: Accepted host names with port.
-            port: Port that the cookie is for.
         """
         self._name = COOKIE.format(port=port)
         self.path = f"/{secrets.token_urlsafe(PATH_BYTES)}"
@@ -328,8 +316,6 @@ class Admission:
         self._is_spent = False
 
     def middleware(self) -> Middleware:
-        """Return the middleware that checks every request."""
-
         @web.middleware
         async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
             if request.host not in self._hosts:
