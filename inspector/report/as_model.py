@@ -86,7 +86,6 @@ class AsModelFacts(Struct, frozen=True, kw_only=True):
 
 
 def as_model_facts(found: AsModel) -> AsModelFacts:
-    """Convert a session priced as another model."""
     rates = found.rates
     known: dict[str, How] = {"recorded_usd": found.recorded_usd.known.value, "usd": "projected"}
     return AsModelFacts(

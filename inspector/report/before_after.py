@@ -71,7 +71,6 @@ def answer(found: SetDifference, unit: str, effect: float) -> str:
     """Describe a difference: `18.3 % less (8.0 to 27.1 %)`.
 
     Args:
-        found: The difference.
         unit: Unit, as in `MeasureFacts`.
         effect: The size of difference to detect, as a share of before.
     """
@@ -196,11 +195,9 @@ def set_session(
     """Collect the compared figures of a session.
 
     Args:
-        path: Path that opens it.
         baseline: The calls that are counted for it, with nothing cut.
         whole: The whole session with nothing cut, including calls counted for other sessions.
         subagents: Costs of the sessions that it started; None for none.
-        name: The set it is in.
     """
     session = baseline.history.session
     known = format_named(session.format)
@@ -219,12 +216,7 @@ def set_session(
 
 
 def began(baseline: Replay, whole: Replay) -> float | None:
-    """Return the time a session began, seconds since the epoch; calls copied from another session do not count.
-
-    Args:
-        baseline: The calls that are counted for it.
-        whole: The whole session.
-    """
+    """Return the time a session began, seconds since the epoch; calls copied from another session do not count."""
     mine, session = baseline.history.session.calls, whole.history.session
     if len(mine) == len(session.calls):
         times = [message.time for message in session.messages if not message.is_inherited]
@@ -393,11 +385,9 @@ class ComparedFigure(NamedTuple):
 
     Attributes:
         name: JSON name.
-        label: Display label.
         column: Figure of `SessionPart` to sum (the numerator).
         by: Figure of the denominator; empty for a figure of the whole session.
         statistic: How sessions are combined.
-        unit: Unit of the figure.
         times: Factor, such as 100 for "in 100 calls".
     """
 
@@ -466,7 +456,6 @@ def before_after_report(
         at: The time that divides the sets; empty when they were given by path.
         effect: The size of difference to detect, as a share of before.
         left_out: Sessions in neither set, with the reason.
-        unread: Files that could not be read.
         warnings: Further warnings, one sentence each.
     """
     sessions = sorted(sessions, key=lambda each: (SETS.index(each.set), each.path))

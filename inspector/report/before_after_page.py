@@ -95,7 +95,6 @@ def _title(report: BeforeAfterReport) -> str:
 
 
 def _date(time: str) -> str:
-    """Format a time as a date where it is midnight, else with the time of day."""
     day, _, rest = time.partition("T")
     return f"{day} (UTC)" if rest == "00:00:00Z" else f"{day} {rest.removesuffix('Z')} (UTC)"
 

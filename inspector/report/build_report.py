@@ -103,10 +103,8 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     """Report one plan.
 
     Args:
-        planned: The session replayed under the plan.
         baseline: The session with nothing cut.
         uses: Later uses of earlier results in the session; None to omit them.
-        options: Contents in addition to the totals.
     """
     found = compared(baseline, planned)
     outcome = plan_outcome(baseline, planned) if options.details or options.explain else None
@@ -240,7 +238,6 @@ def to_report(of: type[Measured], found: object, /, **words: object) -> Measured
     """Read the figures of one type from a result.
 
     Args:
-        of: The type.
         found: Has the figures, under the names in the catalogue.
         words: Further fields, and figures that are not read from the result.
     """
@@ -425,9 +422,6 @@ def ledger_facts(
     """Build the ledger: every call and every block, without a plan and under each.
 
     Args:
-        baseline: The session replayed with an empty plan.
-        planned: The session replayed under every plan.
-        misses: Cache misses of the baseline.
         uses: Later uses of earlier results in the session; None without a plan.
     """
     return Ledger(
@@ -659,8 +653,6 @@ def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissF
     """Convert one miss.
 
     Args:
-        miss: The miss.
-        history: History of its session.
         known: Certainty of the cache reads.
     """
     call, reported = history.session.calls[miss.call], miss.reported

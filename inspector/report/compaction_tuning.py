@@ -202,11 +202,6 @@ def compaction_group(
     """Report the best compaction threshold of a group.
 
     Args:
-        group: The sessions.
-        name: Display name of the group.
-        agent: Display name of the agent.
-        sessions: Compactions of each session.
-        choice: The chosen threshold.
         configured: Configured threshold in tokens; None for the agent's default.
         target: The agent to write configuration for; empty for the sessions' own.
         model_uncertainty: Widen the band by the uncertainty of the model's answers.

@@ -46,7 +46,6 @@ def select(session: Session, losses: Losses, *, whole: bool, with_subagents: boo
     """Select the messages to write.
 
     Args:
-        session: The session.
         losses: Counter to which omissions are added.
         whole: Select the whole conversation in place of the next prompt.
         with_subagents: The format supports subagents' conversations.
@@ -168,8 +167,6 @@ def _sums(usages: list[Usage], steps: list[Step]) -> dict[str, Any]:
 
 
 class _Writer:
-    """Writer of one conversation."""
-
     def __init__(self, session: Session, selection: Selection, losses: Losses) -> None:
         self._session = session
         self._calls = selection.calls
@@ -179,7 +176,6 @@ class _Writer:
         self._tools: list[Any] = []
 
     def written(self, members: Iterable[int]) -> dict[str, Any]:
-        """Build the trajectory of these messages."""
         for index in members:
             message = self._session.messages[index]
             if message.role is Role.ASSISTANT:
@@ -450,7 +446,6 @@ FORMS: dict[str, Callable[[Session, Selection, Losses], dict[str, Any]]] = {
     "openai": openai_request,
     "atif": trajectory,
 }
-"""Converters by format name."""
 
 PARTS = ("context", "conversation")
 """Parts to write: the next prompt, or the whole conversation."""
@@ -460,7 +455,6 @@ def convert(session: Session, form: str, part: str = "context") -> tuple[dict[st
     """Convert a session to another format.
 
     Args:
-        session: The session.
         form: One of `FORMS`.
         part: One of `PARTS`.
 

@@ -61,8 +61,6 @@ class Target:
 
     Attributes:
         name: Identifier, as in `SYSTEMS`: `langchain`.
-        title: Display name.
-        language: Language of its configuration.
         where: Destination of the configuration, in a sentence.
         write: Writes the configuration of strategies, by name, in the order of `takes`.
         one_at_a_time: Only one strategy can be configured; the plan's first counts.
@@ -77,7 +75,6 @@ class Target:
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """Names of the strategies it supports."""
         return SYSTEMS[self.name]
 
 
@@ -169,7 +166,6 @@ def json_settings(chosen: Mapping[str, Strategy]) -> str:
 
 
 def values(strategy: Strategy) -> dict[str, Any]:
-    """Return every parameter's value by its field name."""
     return {parameter.field: value_of(strategy, parameter) for parameter in strategy.parameters}
 
 
@@ -187,8 +183,6 @@ class ApplyMethod:
     """A way to apply a plan other than an agent's settings.
 
     Attributes:
-        name: Identifier.
-        title: Display name.
         takes: The plans it applies, in words.
         export: Writes a plan for it; raises `ExportError` if it can apply no part of the plan.
     """
@@ -287,7 +281,6 @@ CODING_AGENTS = (
         one_at_a_time=True,
     ),
 )
-"""Coding agents with a settings file."""
 
 
 def _tier_dictionary(chosen: Mapping[str, Strategy]) -> str:
@@ -479,7 +472,6 @@ FRAMEWORKS = (
     Target("deepagents", "deepagents", "python", "The middleware to give create_agent.", _deepagents),
     Target("haystack", "Haystack", "python", "The hook to give an Agent, as hooks={'before_llm': [hook]}.", _haystack),
 )
-"""The Anthropic API and the frameworks."""
 
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
@@ -524,7 +516,6 @@ class AgentSupport(NamedTuple):
         verdict: A short answer: `Claude Code cannot apply it`.
         advice: Next step for the user, in a sentence.
         names: Export formats, most fitting first; `OWN_CODE` if the agent cannot apply it.
-        agent: Display name of the agent.
         applied: The strategies the agent would apply, with their effective values; None if unknown.
         is_whole: True if they are the whole plan.
     """
@@ -578,7 +569,6 @@ def describe_applied_plan(name: str, plan: Plan, session: Session | None) -> str
 
     Args:
         name: Name of the plan; may be a user's.
-        plan: The plan.
         session: The session it applies to; None if there is none yet.
     """
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
@@ -591,7 +581,6 @@ def answer_for(name: str, plan: Plan) -> AgentSupport:
 
     Args:
         name: The format of the session.
-        plan: The plan.
     """
     known = format_named(name)
     agent = name if known is None else known.title
@@ -619,7 +608,6 @@ def part_of(name: str, plan: Plan) -> Plan | None:
 
     Args:
         name: The format of the session.
-        plan: The plan.
 
     Returns:
         None if it can apply no part of it, or its abilities are unknown.
@@ -643,7 +631,6 @@ class CompactionSetting:
 
     Attributes:
         name: The agent, by the name of its session format.
-        title: Display name.
         write: Writes the configuration for a threshold and a window, both in tokens; the window is None if unknown.
     """
 
@@ -745,7 +732,6 @@ def export_compaction(agent: str, threshold: int, window: int | None) -> Exporte
     """Write a threshold as the configuration of an agent.
 
     Args:
-        agent: Its name.
         threshold: Tokens at which it is to compact.
         window: The model's context window in tokens; None if unknown.
 

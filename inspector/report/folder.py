@@ -303,8 +303,6 @@ def folder_misses(
     """Compute the totals of the misses of sessions.
 
     Args:
-        misses: Misses of every session.
-        lifetimes: Effect of the other lifetime on each.
         cost_usd: Cost of all sessions.
     """
     every = [miss for mine in misses for miss in mine]
@@ -570,10 +568,7 @@ def folder_report(
     """Compute the totals of sessions.
 
     Args:
-        path: The folder.
-        names: Names of the plans.
         rows: The sessions, each with as many plans.
-        unread: Files that could not be read.
         notes: Further notes, one sentence each.
         model_uncertainty: Report the range of savings if the model answers differently from the recording.
     """

@@ -43,7 +43,6 @@ SUBAGENT_MARK = "↳"
 """Precedes the file of a session that another one started."""
 
 SESSION = "session"
-"""Title of columns with session names."""
 
 MEDIANS = "medians"
 AFTERMATH = ("until the next edit or finished step", "after a compaction", "elsewhere")

@@ -43,7 +43,6 @@ def written(
         report: The report; csv needs its ledger, html needs ledger and comparison for all charts.
         form: `text`, `html`, `md` or `csv`.
         rows: Rows of csv: `calls` or `blocks`.
-        color: Color the plain text, for a terminal.
         is_interactive: Make the page's charts interactive, which is most of its size.
         progress: Called with the number of drawn charts and their total.
     """
@@ -103,10 +102,7 @@ def tune_written(
     """Write the tuning result in a format.
 
     Args:
-        report: The result.
         form: `text`, `html`, `md` or `csv`.
-        color: Color the plain text.
-        is_interactive: Make the page's charts interactive with a script.
         plan_file: The file the plan is written to; empty if it is not.
     """
     from inspector.report import tuning_page

@@ -124,7 +124,6 @@ class FormatsReport(Struct, frozen=True, kw_only=True):
 
 
 def formats_report(formats: Iterable[Format]) -> FormatsReport:
-    """List every format."""
     listed = [
         FormatListing(
             name=each.name,
@@ -330,9 +329,7 @@ def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: i
     """List sessions, a row each in the given order, with the full path last.
 
     Args:
-        sessions: Sessions with their summaries.
         left_out: Number of older sessions that are not listed.
-        color: Color the column titles.
     """
     page = Page(color=color)
     head = ("changed (UTC)", "format", "model", "calls", "tokens", "cost", "subagent", "title", "path")
@@ -389,7 +386,6 @@ def package_of(strategy: StrategyType) -> str:
 
 
 def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = False) -> str:
-    """Describe one strategy with all its parameters."""
     page = Page(width, color=color)
     page.line(f"{strategy.name}: {strategy.title}", HEADING)
     page.line(strategy.summary, indent=2)
@@ -418,7 +414,6 @@ def note_of(strategy: StrategyType) -> str:
 
 
 def strategy_data(strategy: StrategyType) -> dict[str, Any]:
-    """Convert one strategy to plain data."""
     return {
         "name": strategy.name,
         "title": strategy.title,
@@ -492,7 +487,6 @@ def plans_text(plans: Iterable[KnownPlan], *, color: bool = False) -> str:
 
 
 def plan_data(plan: KnownPlan) -> dict[str, Any]:
-    """Convert one plan to plain data."""
     return {"name": plan.name, "summary": plan.summary, "strategies": list(plan.specs)}
 
 
@@ -501,9 +495,6 @@ class ClassedTool:
     """One tool of a session.
 
     Attributes:
-        name: Name in the session.
-        calls: Number of calls.
-        results: Number of results.
         meaning: Assumed purpose.
         tier: Tier of its stale results in tiered truncation.
     """
@@ -553,7 +544,6 @@ def tools_text(session: Session, width: int = WIDTH, *, color: bool = False) -> 
 
 
 def tools_data(session: Session) -> list[dict[str, Any]]:
-    """Convert the classes to plain data."""
     return [
         {
             "name": tool.name,
@@ -629,7 +619,6 @@ def state_doubts(state: KnownFile) -> list[str]:
 
 
 def state_document(state: KnownFile) -> dict[str, Any]:
-    """Convert a state to plain data."""
     content = state.content
     pieces: list[dict[str, Any]] = []
     for piece in content.pieces():
@@ -666,7 +655,6 @@ def difference_text(path: str, old: KnownFile, new: KnownFile) -> str:
 
 
 def files_document(history: FileHistory) -> dict[str, Any]:
-    """Convert the files of a session to plain data."""
     return {
         "session": str(history.session.path),
         "session_id": history.session.identifier,
@@ -752,7 +740,6 @@ def events_text(history: FileHistory, path: str) -> str:
 
 
 def events_document(history: FileHistory, path: str) -> dict[str, Any]:
-    """Convert the events of one file to plain data."""
     blocks = history.session.all_blocks
     return {
         "path": path,

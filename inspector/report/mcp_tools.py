@@ -63,15 +63,12 @@ class SessionMemory:
 
     Attributes:
         paths: Sessions and folders of sessions; if empty, the sessions of `folder`.
-        folder: The agent's working folder.
     """
 
     def __init__(self, paths: Sequence[Path], folder: Path, *, allow_secrets: bool = False) -> None:
         """Create the query object; nothing is read yet.
 
         Args:
-            paths: Sessions and folders of sessions to answer queries on; empty for those of `folder`.
-            folder: The agent's working folder.
             allow_secrets: Leave secrets in the answers.
 
         Raises:

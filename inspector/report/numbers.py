@@ -113,7 +113,6 @@ class NumberFormat(NamedTuple):
         else.
 
         Args:
-            total: The amount, as `dollars` writes it.
             parts: All parts; they add up to it.
         """
         amounts = [part for part in parts if part is not None and not math.isnan(part)]
@@ -133,10 +132,6 @@ class NumberFormat(NamedTuple):
 
         The saving, which also appears alone, is written unchanged; the cost with the plan absorbs the rounding error of
         at most one in its last digit. It is unchanged if it is written with more digits than the others.
-
-        Args:
-            before: Dollars without the plan.
-            after: Dollars with it.
         """
         if before is None or after is None or math.isnan(before) or math.isnan(after):
             return after

@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:
-    """Return `12 later calls needed cut text`; empty for none, which does not mean that there is no risk.
-
-    Args:
-        calls: Calls that needed text a plan had cut.
-        numbers: Number format.
-    """
+    """Return `12 later calls needed cut text`; empty for none, which does not mean that there is no risk."""
     return f"{numbers.plural(calls, 'later call')} needed cut text" if calls else ""
 
 
@@ -54,8 +49,6 @@ def saved_words(saved: float | None, net: NetRange, numbers: NumberFormat) -> st
 
     Args:
         saved: Dollars saved without re-fetches.
-        net: Net savings.
-        numbers: Number format.
     """
     if net[0] is None or saved is None or saved <= 0:
         return ""
@@ -69,12 +62,7 @@ def net_after_words(net: NetRange, expected: Expected, numbers: NumberFormat) ->
 
 
 def refetch_words(expected: Expected, numbers: NumberFormat) -> str:
-    """Return `about 3 re-fetches (2 to 5)`.
-
-    Args:
-        expected: Expected re-fetched results.
-        numbers: Number format.
-    """
+    """Return `about 3 re-fetches (2 to 5)`."""
     if expected is None:
         return REFETCHES_NOT_MEASURED
     if not round(expected[2]):
@@ -100,9 +88,7 @@ def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: Number
     """Return `net $1.37 to $1.90`, or a share of the tokens without a price.
 
     Args:
-        saved: Saving of a plan.
         needed: Cut text that was needed later; None if not determined.
-        numbers: Number format.
     """
     if saved.usd is None:
         return f"{numbers.percent(saved.percent)} of the tokens"
@@ -127,11 +113,9 @@ def recovery_words(
     `net $8.36 to $9.10 (saves $12.41) after about 12 re-fetches (8 to 17); 5 later calls needed cut text`
 
     Args:
-        expected: Expected re-fetched results.
         calls: Calls that needed text a plan had cut.
         saving: Dollars saved without re-fetches, and net.
         break_even: Number of re-fetches that cost as much as is saved.
-        numbers: Number format.
     """
     saves, refetches = saved_words(*saving, numbers), refetch_words(expected, numbers)
     words = f"{saves} after {refetches}" if saves and expected is not None else refetches
@@ -148,7 +132,6 @@ def breakpoint_words(prices: Sequence[tuple[str, float]], numbers: NumberFormat)
 
     Args:
         prices: Positions of the breakpoints and dollars under them, the assumed one first.
-        numbers: Number format.
     """
     if len(prices) < 2:
         return ""

@@ -241,9 +241,6 @@ class SecretRedactor:
     def __init__(self, *, needs_detector: bool = True) -> None:
         """Load the detector.
 
-        Args:
-            needs_detector: Fail if the detector is missing.
-
         Raises:
             DetectorMissingError: It is required and not installed.
         """
@@ -265,8 +262,6 @@ class SecretRedactor:
         """Return a part of a text with its secrets masked, including those that its edges cut.
 
         Args:
-            text: The whole text.
-            begin: Start of the part.
             end: Exclusive end of the part.
         """
         end = min(end, len(text))

@@ -67,7 +67,6 @@ class DecodedView:
     """One decoded view of a text.
 
     Attributes:
-        text: The decoded text.
         source: The view it was decoded from; None for the original.
     """
 
@@ -99,7 +98,6 @@ class DecodedView:
         """Return the range in the original text of a range in this view.
 
         Args:
-            start: First character in this view.
             stop: End in this view, exclusive; more than `start`.
         """
         reading = self
@@ -212,7 +210,6 @@ def masked(text: str, found: Iterable[Found]) -> str:
     """Replace each secret with a mask.
 
     Args:
-        text: Any text.
         found: The secrets, as returned by `merge_overlapping`.
     """
     parts: list[str] = []
@@ -309,7 +306,6 @@ def is_mixed(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return True for a placeholder of a secret."""
     return bool(_PLACEHOLDER.fullmatch(value))
 
 
@@ -322,7 +318,6 @@ def is_value(value: str, *, is_password: bool, is_quoted: bool) -> bool:
     """Return True if the value next to the name of a secret is a secret.
 
     Args:
-        value: The value.
         is_password: The name suggests that people choose the value, so that it may be short.
         is_quoted: The value is quoted, so it is not a word of a program.
     """
@@ -386,9 +381,7 @@ class Finder(Protocol):
         """Name in a mask."""
         ...
 
-    def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield matches in a range of a text."""
-        ...
+    def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]: ...
 
 
 def _always(match: re.Match[str]) -> bool:  # noqa: ARG001  the pattern suffices
@@ -412,7 +405,6 @@ class Rule:
     within: Rule | None = None
 
     def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Yield secrets of this form in a range of a text."""
         for match in self.pattern.finditer(text, start, stop):
             if not self.is_secret(match):
                 continue

@@ -127,7 +127,6 @@ def subagents_text(found: SubagentCosts, numbers: NumberFormat, together: float 
 
     Args:
         found: The subagents; at least one was read or could not be read.
-        numbers: Number format.
         together: Dollars of the session with its subagents; None to leave it out.
     """
     parts = []
@@ -144,7 +143,6 @@ def without_texts(found: SubagentCosts, title: Callable[[str], str]) -> Subagent
     """Return the costs for a report: paths and names masked, dollars rounded.
 
     Args:
-        found: The costs.
         title: Masks a title, or returns an empty text.
     """
     sessions = tuple(
@@ -238,9 +236,6 @@ def rounded_to(
     """Format dollars, rounded to the precision of a spread.
 
     Args:
-        value: Dollars.
-        band: Their spread.
-        numbers: Number format.
         towards: Rounding function for steps: the ends of a range are never rounded to the optimistic side.
     """
     step = _step(band)
@@ -251,9 +246,7 @@ def adding_up(before: Band, saved: Band, numbers: NumberFormat) -> tuple[str, st
     """Format a cost without a plan, the cost with it, and the saving, so that they add up as written.
 
     Args:
-        before: Dollars without the plan.
         saved: Dollars saved; negative if the plan costs more.
-        numbers: Number format.
     """
     step = min((each for each in (_step(before), _step(saved)) if each is not None), default=None)
     if step is None:
@@ -283,8 +276,6 @@ def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> 
     """Describe the saving per day: `saves about $45 a day`, `costs about $45 more a day`.
 
     Args:
-        day: The saving.
-        numbers: Number format.
         is_most: Recoveries are not subtracted yet: `saves up to $45 a day`.
     """
     dollars = about(_positive(day), numbers)
@@ -341,8 +332,6 @@ def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") ->
     """Return label and text of a report line on a saving over many runs.
 
     Args:
-        found: The projection.
-        numbers: Number format.
         name: The plan, if the line is not below its name.
     """
     day, month = bands_of(found)
@@ -384,7 +373,6 @@ class SessionTrims:
 
     Attributes:
         by_call: Newest trim of each result, by tool call id.
-        count: Number of trimmed results.
         saved: Characters left out, as in `inspector hook stats`.
     """
 
@@ -432,7 +420,6 @@ def trim_in_words(kept: KeptTrim, recall: str) -> str:
     """Describe a trim: `trimmed by the hook: 12,400 → 2,000 tokens (est.), original: inspector recall ID`.
 
     Args:
-        kept: The trim.
         recall: The command that prints the original.
     """
     before, after = (ON_SCREEN.whole(estimated_tokens(each)) for each in (kept.trim.original, kept.trim.trimmed))

@@ -100,8 +100,6 @@ def report_of(
     """Replay a session under an empty plan and every given one, and report the result.
 
     Args:
-        inputs: The session, its token counts and prices.
-        plans: Plans to replay.
         options: Contents in addition to the totals; defaults to every detail and no projection.
         progress: Called with the number of strategies compared, or of plans tried, and their total.
         best: Result of trying all plans, if it exists already.

@@ -62,12 +62,9 @@ class SessionSummary:
         format: Name of its format; empty if it cannot be read as a session.
         problem: Reason why it cannot be read, in one line; empty if it can.
         is_whole: All of it was read; otherwise counts cover its beginning.
-        identifier: Its id.
         title: Title given by the agent; empty if it has none.
         agent: The program that recorded it.
-        working_directory: The agent's working folder.
         model: The model of its last call.
-        messages: Number of messages.
         calls: Number of calls, without those copied from other sessions.
         tokens: Tokens of all reported prompts; None without reports.
         context: Tokens of the last reported prompt and its response; None without reports.
@@ -113,7 +110,6 @@ def summarize(
     """Read a session and summarize it. Never raises for the content of a file.
 
     Args:
-        path: Path that opens it.
         pricing: Prices; None for the user's own.
         is_cancelled: True when the summary is no longer needed; it then covers the part read so far.
         most_bytes: Maximum bytes to read; None to read all.
@@ -134,9 +130,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
     """Summarize a session.
 
     Args:
-        session: The session.
         pricing: Prices; None for the user's own.
-        is_whole: True if it is the whole session.
     """
     # A session that only has copied calls is shown with its copied calls, unless their original is available.
     own = session.own_calls or without_copied_calls(session).calls
@@ -238,10 +232,8 @@ class ReadSummary:
     """A session's summary with the state of its file.
 
     Attributes:
-        summary: The summary.
         size: File size in bytes when read.
         modified: Modification time of the file when read, seconds since the epoch.
-        inode: Inode of its file.
         took: Seconds spent reading.
         ended: When reading ended, on the monotonic clock; 0 for an earlier run.
     """
@@ -261,11 +253,7 @@ class _Stored(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True)
 class SummaryCache:
-    """Persistent cache of summaries by path. Never raises.
-
-    Attributes:
-        folder: Folder of the cache file.
-    """
+    """Persistent cache of summaries by path. Never raises."""
 
     folder: Path = field(default_factory=lambda: cache_folder("lists"))
 

@@ -68,8 +68,6 @@ class Table:
     """Rows of cells.
 
     Attributes:
-        caption: Subject of the rows.
-        head: Titles of the columns.
         rows: One cell per title each; the first names the row.
         words: Number of text columns at the left.
         numbers: Number of right-aligned number columns after them; None for all.
@@ -121,12 +119,7 @@ class FigureCells:
         )
 
     def cost_with_plan(self, before: float | None, *steps: Step) -> Cell:
-        """Format a plan's cost, or a loss, so that it adds up with the remainder as written.
-
-        Args:
-            before: Dollars without it.
-            steps: Path of the figure.
-        """
+        """Format a plan's cost, or a loss, so that it adds up with the remainder as written."""
         cell = self.cell(*steps)
         if cell.value is None:
             return cell
@@ -150,7 +143,6 @@ class FigureCells:
         """Build a table with a column per figure, titled by the catalogue.
 
         Args:
-            caption: Subject of the rows.
             head: Titles of the text columns at the left.
             rows: Cells of these columns, and the path of the row's figures.
             kind: The type that holds the figures.
@@ -167,7 +159,6 @@ def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
     """Explain why rows of dollars do not add up to their total as written; empty if they do.
 
     Args:
-        total: Dollars of all rows together.
         parts: Dollars of each; None if unknown and not in any total.
     """
     together = IN_TEXT.sum_of_dollars([part for part in parts if part is not None])
@@ -189,7 +180,6 @@ def word(text: str) -> Cell:
 
 
 def name_cell(text: str) -> Cell:
-    """Build a cell of a foreign name."""
     return Cell(clip_cells(plain(text), NAME_WIDTH))
 
 
@@ -214,7 +204,6 @@ class TotalsRow:
     """One row: a figure in every column.
 
     Attributes:
-        label: Label of the figure.
         cells: One per column.
         part: Label in a line below its total; empty if it is not a part.
     """
@@ -261,7 +250,6 @@ def columns_of(report: Report, *, is_merged: bool = False) -> list[Column]:
     """Return the columns: recording if there is one, baseline, every plan.
 
     Args:
-        report: The report.
         is_merged: Merge recording and baseline if all their totals are equal.
     """
     recorded = [Column(RECORDED, ("recorded",))] if report.recorded is not None else []

@@ -306,8 +306,6 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     """Write the whole report.
 
     Args:
-        report: The report.
-        width: Columns to fit.
         color: Use colors and bold type; the words are the same without.
     """
     page = Page(width, color=color)
@@ -518,10 +516,8 @@ def _figure_table(
     """Write a row of figures for each entry; nothing without rows.
 
     Args:
-        page: The page to write to.
         about: Title of the name column.
         rows: Names, and the facts with their figures.
-        kind: The type of the facts.
         names: The figures, by catalogue name.
         short: Figures with a short title.
         written: Preformatted figures of all rows by name.
@@ -747,7 +743,6 @@ def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFact
 
 
 def input_text(given: InputFacts) -> str:
-    """Format an input of a figure."""
     return "unknown" if given.value is None or given.value == "" else IN_TEXT.quantity(given.value, given.unit)
 
 

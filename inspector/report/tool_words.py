@@ -102,9 +102,6 @@ def call_summary(arguments: str, working_directory: str = "") -> str:
 def result_words(text: str) -> str:
     """Return the text of a tool's result without agents' wrappers, after the exit code of a failed command.
 
-    Args:
-        text: The result, or its beginning.
-
     Returns:
         The unchanged text if there is no known wrapper; not sanitized yet.
     """

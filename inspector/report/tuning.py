@@ -310,10 +310,6 @@ def tune_report(
     """Build the report of a tuning run.
 
     Args:
-        paths: The given paths.
-        asked: Constraints on the plans.
-        groups: Results.
-        unread: Files that could not be read.
         warnings: Further warnings, one sentence each.
         target: The system to write configuration for; empty for none.
         compaction: Best compaction thresholds, if requested.

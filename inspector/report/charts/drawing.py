@@ -91,7 +91,6 @@ def png(picture: str, scale: float) -> bytes:
     """Convert an SVG picture to PNG.
 
     Args:
-        picture: The SVG.
         scale: Pixels per pixel of the SVG.
 
     Raises:
@@ -187,8 +186,6 @@ def domain(
     """Return the first and last value of a scale; the last is greater than the first.
 
     Args:
-        values: The values to draw.
-        with_zero: Include zero.
         is_nice: Round both ends.
         least: Fixed first value; None to use the values.
         most: Fixed last value; None to use the values.
@@ -272,8 +269,6 @@ NUMBERS = 74
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """A layer: rows, mark and encoding."""
-
     rows: list[Row]
     mark: dict[str, Any]
     encoding: Encoding
@@ -318,9 +313,6 @@ class _Frame:
 
 def plain_svg(specification: dict[str, Any]) -> str:
     """Draw a chart as SVG.
-
-    Args:
-        specification: One of the charts of this folder.
 
     Raises:
         KeyError: It uses an unsupported feature.

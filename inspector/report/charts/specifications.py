@@ -42,7 +42,6 @@ class Palette:
         ink: Axis titles and labels.
         rule: Grid lines.
         recorded: Recorded figures, without a plan.
-        plans: Plans in order.
         loss: Bars of an extra cost.
         paper: Background; None for transparent.
     """
@@ -76,7 +75,6 @@ LIGHT = Palette(
 
 
 def config(palette: Palette) -> dict[str, Any]:
-    """Return the Vega-Lite configuration in these colors."""
     text = {"labelColor": palette.ink, "titleColor": palette.ink, "labelFontSize": 12, "titleFontSize": 12}
     font = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
     return {

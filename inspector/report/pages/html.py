@@ -40,10 +40,8 @@ def html(
     """Write the page. Without the chart library, charts are drawn by `plain_drawing`, and the page notes it.
 
     Args:
-        content: The page content.
         charts: Vega-Lite specifications by name; charts that are missing here are left out.
-        is_interactive: Include the script that redraws the charts interactively: most of the page's size, and useless
-            where scripts are disabled.
+        is_interactive: Include the script that redraws charts: most of the page's size, useless if scripts are off.
         progress: Called with the number of drawn charts and their total, which is most of the work.
     """
     parts = [content.chart, *(part for section in content.sections for part in section.parts)]

@@ -20,7 +20,6 @@ class PageContent:
         about: Subject of the page, in a sentence or two.
         lead: Main results, in a sentence or two.
         tiles: Figures in large type.
-        sections: Sections in order.
         chart: The chart above the tiles; its section has only the table.
         folds: Fold the results in sentences and all sections.
         is_sheet: Print it on one sheet of paper.
@@ -45,8 +44,6 @@ class Tile:
     """A figure in large type.
 
     Attributes:
-        title: Label.
-        cell: The figure.
         unit: Its unit; empty if the figure includes it, like dollars and shares.
         note: Small print below.
         most: The upper end of a range that starts at `cell`; None for a single figure.
@@ -70,8 +67,6 @@ class Section:
 
     Attributes:
         name: Anchor: letters and hyphens.
-        title: The heading.
-        parts: Contents, in order.
         level: 2 for a section of the page, 3 for a subsection.
         folded: Reference material, folded where the format supports it.
     """
@@ -119,7 +114,6 @@ def note_line(total: float | None, parts: Iterable[float | None]) -> list[Line]:
     """Explain why the rows of a table do not add up to their total as written; empty if they do.
 
     Args:
-        total: Dollars of all rows together.
         parts: Dollars of each; None if unknown and not in any total.
     """
     note = rounding_note(total, parts)

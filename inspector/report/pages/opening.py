@@ -277,9 +277,7 @@ def _saving(plan: PlanFacts | SavingPlanFacts, text: str, figures: FigureCells, 
     """Describe a plan's saving and effect.
 
     Args:
-        plan: The plan.
         text: Subject of the sentence.
-        figures: The report's figures.
         steps: Path of the plan in the report.
     """
     name = "tokens" if plan.saved.usd is None else "usd"
@@ -434,9 +432,6 @@ def _saved_tile(
     """Build the tile of a plan's net saving, with the share of its saving and who can apply it.
 
     Args:
-        report: The report.
-        plan: The plan.
-        figures: The report's figures.
         steps: Path of the plan in the report.
         more: Further words of its note.
     """

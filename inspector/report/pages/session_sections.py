@@ -325,7 +325,6 @@ def _bill_table(calls: list[BaselineCall]) -> Table:
 
 
 def cost_section(report: Report, figures: FigureCells) -> Section | None:
-    """Build the section on cost components."""
     if report.cost is None or report.baseline.cost_usd is None:
         return None
     total, parts = report.baseline.cost_usd, cost_parts(report)
