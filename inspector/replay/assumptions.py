@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 DAYS_PER_MONTH: Final = 30.0
-"""Days per month in projections."""
 
 MOST_DAYS: Final = 31
 
@@ -30,7 +29,6 @@ class RunsPerDay(NamedTuple):
     """Number of runs per day like a session, which no session records.
 
     Attributes:
-        number: The number.
         is_assumed: True if the user did not set it.
     """
 

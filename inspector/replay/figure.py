@@ -33,7 +33,6 @@ class Figure:
 
     Attributes:
         value: The number; None if unknown, for example a cost without a price.
-        known: Its confidence.
         is_lower_bound: True for a lower bound, if a part is unknown.
     """
 

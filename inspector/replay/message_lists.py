@@ -49,10 +49,7 @@ def messages_at(replay: Replay, call: int, form: Form, left_out: Container[int] 
     """Return the messages the plan sends at a call.
 
     Args:
-        replay: The plan on the session.
         call: The call; `history.call_count` for the next one.
-        form: The API.
-        left_out: Blocks to leave out, by index.
 
     Raises:
         TextUnavailableError: The session's file no longer holds a text.
@@ -381,7 +378,6 @@ def inputs_of_messages(session: Session, table: TokenTable | None = None) -> Rep
     """Build the replay inputs of a conversation in memory; cut texts are counted exactly.
 
     Args:
-        session: The conversation.
         table: Its token counts; counted here by default.
     """
     return ReplayInputs.of(History.of(session), table or _counted(session), precise=True)
@@ -411,8 +407,6 @@ def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[in
     """Return the messages as sent by a plan; the input is not changed.
 
     Args:
-        entries: The message list.
-        session: The session that was read from it.
         sent: Renditions by block index, for blocks that are not sent whole.
     """
     changed: dict[int, dict[_Place, _Change]] = {}
@@ -565,7 +559,6 @@ class Unpaired:
         """Find the blocks to leave out.
 
         Args:
-            replay: The plan on the session.
             call: The call; `history.call_count` for the next one.
         """
         self.blocks: dict[int, str] = {}

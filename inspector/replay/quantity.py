@@ -68,7 +68,6 @@ class Quantity:
 
     Attributes:
         label: Display label.
-        unit: Unit.
         help: One sentence of help.
         name: JSON name.
         short: Label for a narrow column.
@@ -133,8 +132,6 @@ def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
     """Describe a field that is a figure.
 
     Args:
-        label: Display label.
-        unit: Unit.
         text: One sentence for help and JSON Schema; empty if the label suffices.
         attributes: Further attributes of `Quantity`.
     """

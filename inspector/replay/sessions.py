@@ -80,7 +80,6 @@ def calibration_source_of(history: History, table: TokenTable) -> CalibrationSou
     """Find the session to borrow a fit from; None if this one needs none, or there is none.
 
     Args:
-        history: The session's columns.
         table: Its token counts. While they are estimates, no search is done, so that first figures are not delayed.
     """
     links = _links_to_lenders(history.session)
@@ -192,7 +191,6 @@ def counted_inputs(
     """Count a session's tokens, and combine them with prices, prompt cache and context window.
 
     Args:
-        session: The session.
         pricing: Prices; by default the user's price file and the bundled table.
         cache: Name of the prompt cache for every call; None for each model's own.
         window: The context window in tokens; None for the recorded or listed one.
@@ -297,7 +295,6 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
 
         Args:
             cost: Dollars of the session's own calls.
-            requests: Its side requests.
         """
         own = cost_with_side_requests(cost, requests)
         return None if own is None or self.cost_usd is None else own + self.cost_usd
@@ -365,7 +362,6 @@ class _ReadSubagent:
         cache_read: Tokens read from the cache, int64.
         output: Response tokens, int64.
         cost: Dollars, NaN without a price, float64.
-        started: The sessions it started.
     """
 
     session: SubagentCost
@@ -417,8 +413,6 @@ class SubagentReader:
         """Return the costs of all sessions started by one, directly or through others; None if cancelled.
 
         Args:
-            session: The session.
-            pricing: Source of prices.
             cache: Name of the prompt cache assumed for every call; None for each model's own.
             counter: Counts the tokens of calls without usage; defaults to the installed vocabulary.
             is_cancelled: Polled between sessions and while counting.

@@ -119,11 +119,6 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
     """Project a switch of the main conversation to another model at a call.
 
     Returns None if the call is not in the main conversation, or the model has no price.
-
-    Args:
-        found: The misses of the session.
-        call: The first call of the other model.
-        model: Its name.
     """
     replay = found.replay
     inputs, ledger, session = replay.inputs, replay.ledger, replay.history.session
@@ -546,7 +541,6 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
     Returns None if the provider offers no such choice, or nothing was written.
 
     Args:
-        found: The misses of the session.
         counted: Calls to include, bool; all by default.
     """
     replay = found.replay
@@ -670,11 +664,7 @@ class BreakpointPrices:
 
 
 def breakpoint_prices(planned: Replay) -> BreakpointPrices | None:
-    """Return the cost of a plan by rule; None without a price, or if no provider of the session uses breakpoints.
-
-    Args:
-        planned: The session under the plan.
-    """
+    """Return the cost of a plan by rule; None without a price, or if no provider of the session uses breakpoints."""
     inputs = planned.inputs
     if inputs.breakpoints is None or planned.figures.cost_usd.value is None:
         return None

@@ -26,7 +26,6 @@ LEAST_SESSIONS: Final = 5
 """Minimum number of sessions in each set."""
 
 CONFIDENCE: Final = 0.95
-"""Confidence level of the intervals."""
 
 POWER: Final = 0.8
 """Statistical power for the suggested sample size."""
@@ -59,15 +58,12 @@ class ChangeVerdict(StrEnum):
     """Verdict on a difference."""
 
     LESS = "less"
-    """After is less than before."""
     MORE = "more"
-    """After is more than before."""
     SMALL = "small"
     """No significant difference, and a difference of the wanted size is ruled out."""
     INCONCLUSIVE = "not told"
     """No significant difference."""
     TOO_FEW = "too few"
-    """Too few sessions for a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +72,9 @@ class SetDifference:
 
     Attributes:
         before: The figure of the first set; NaN if it has none.
-        after: The figure of the second set.
         sessions: Number of sessions with the figure in each set.
         low: Lower bound of `change`; NaN if there are too few sessions.
-        high: Upper bound of `change`.
         share_low: Lower bound of `share`; NaN if it is meaningless.
-        share_high: Upper bound of `share`.
-        verdict: The verdict.
         more: Additional sessions needed in each set to detect a difference of the wanted size; infinite if no number
             suffices, 0 if there are enough.
         more_after: Additional sessions needed if only the second set grows.
@@ -119,7 +111,6 @@ def difference(
         before: A row per session of the first set, with the figure as its column; for a ratio two columns, numerator
             and denominator. Rows with NaN are ignored.
         after: The same for the second set.
-        statistic: Aggregation over the rows.
         wanted: Smallest relevant difference as a share of before, 0.1 for 10 %.
         is_part: The figure is already a share of 1, and `wanted` is a difference of shares.
     """

@@ -53,7 +53,6 @@ class ComparedPlan:
     """One plan's results on a session.
 
     Attributes:
-        plan: The plan.
         figures: Totals over all calls.
         savings: Savings compared with the session with nothing cut.
         break_even_call: First call, counted from 1, after which its cumulative cost stays lower; None if there is none.
@@ -101,8 +100,6 @@ def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None
     """Replay a session under each plan and yield each result immediately.
 
     Args:
-        inputs: The session.
-        plans: Plans to replay.
         baseline: The session with nothing cut, if already replayed.
     """
     baseline = baseline or replay(inputs, Plan())
@@ -136,7 +133,6 @@ class PlanAsModel:
     """A plan at both prices.
 
     Attributes:
-        plan: The plan.
         recorded: Its recoveries and net savings at the recorded models.
         other: The same at the other model.
     """
@@ -151,11 +147,8 @@ class AsModel:
     """A session priced as if another model had answered every call.
 
     Attributes:
-        model: The other model.
-        rates: Its rates.
         recorded_usd: Cost at the recorded models.
         usd: Cost at the other model.
-        plans: The compared plans.
         best: The best plan at the other model; None if none can be recommended there, or if not searched.
         is_searched: True if all plans were tried at the other model.
         window: Its context window in tokens; None if unknown.
@@ -174,12 +167,7 @@ class AsModel:
 
 
 def priced_baseline(baseline: Replay, model: str) -> Replay | None:
-    """Replay a session without a plan at another model's prices; None if the model has no price.
-
-    Args:
-        baseline: The session at the recorded models.
-        model: Name of the other model.
-    """
+    """Replay a session without a plan at another model's prices; None if the model has no price."""
     inputs = as_other_model(baseline.inputs, model)
     return None if inputs.pricing.rates(model) is None else replay(inputs, Plan())
 
@@ -198,9 +186,6 @@ def as_model(
     Args:
         baseline: The session without a plan at the recorded models.
         other: The same at the other model's prices, from `priced_baseline`.
-        plans: Plans to compare.
-        uses: Later uses of the session's tool results.
-        best: The best plan at the other model.
         is_searched: True if all plans were tried there.
     """
     pricing = other.inputs.pricing
@@ -257,8 +242,6 @@ class SavingPlan:
     """A plan with savings.
 
     Attributes:
-        plan: The plan.
-        savings: Its savings.
         recoveries: Its cuts that were needed later, priced.
     """
 
@@ -327,11 +310,8 @@ class BestPlanSearch:
         """Prepare the search.
 
         Args:
-            baseline: The session with nothing cut.
-            uses: Finds later uses of tool results.
             known: Result for an earlier state of the session, tried first.
-            part_of: Returns the part of a plan that the session's agent applies natively, which may be the whole plan;
-                None for no part, or if unknown.
+            part_of: Returns the part (or all) of a plan that the agent applies natively; None for none, or if unknown.
             beyond: True if plans may go beyond what has been tried in public.
         """
         self._beyond = beyond
@@ -369,7 +349,6 @@ class BestPlanSearch:
 
     @property
     def tried(self) -> int:
-        """Number of plans tried so far."""
         return self._tried
 
     @property
@@ -479,10 +458,7 @@ def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancell
     """Recompute the figures of a result for another state of the session, without trying other plans.
 
     Args:
-        known: The earlier result.
         baseline: The session with nothing cut, in its current state.
-        uses: Later uses of its tool results.
-        is_cancelled: Polled.
 
     Raises:
         ReplayCancelledError: It was cancelled.
@@ -509,8 +485,6 @@ def is_worthwhile(found: SavingPlan, planned: Replay, *, beyond: bool = False) -
     """Return True if a plan can be recommended.
 
     Args:
-        found: The plan.
-        planned: The session under the plan.
         beyond: True if it may go beyond what has been tried in public.
     """
     is_safe = found.recoveries.is_low_risk if beyond else found.recoveries.is_recommendable

@@ -58,7 +58,6 @@ def readable_tokens(
     (a probability) cannot miss and are unknown too.
 
     Args:
-        replay: A replay.
         calls: Calls to compute, one row each; all by default.
         after: Per call of the session, another call whose prompt it may read.
     """
@@ -119,8 +118,6 @@ def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_without_plan:
     """Return the calls that miss the prompt cache because of a plan's edits, ascending.
 
     Args:
-        replay: The plan's replay.
-        baseline: The session with nothing cut.
         missed_without_plan: Result of `missed_calls` with nothing cut.
     """
     edited = np.flatnonzero(replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_without_plan)
@@ -149,7 +146,6 @@ class Evidence:
     """Evidence for the cause of one miss.
 
     Attributes:
-        cause: The cause it supports.
         previous: The last call that shares the prompt's prefix, -1 for none.
         gap_seconds: Seconds since that call; None if a time is missing.
         lifetime: Cache lifetime in seconds of that call's entry; 0 if unknown.
@@ -174,7 +170,6 @@ class MissEvidence:
         """Index a replay and the recorded data around it.
 
         Args:
-            replay: The replay.
             missed_without_plan: Per call, True if it also missed the cache with nothing cut.
         """
         self._replay = replay
@@ -309,7 +304,6 @@ class CacheMiss:
     """A call that read less from the prompt cache than it could have.
 
     Attributes:
-        call: The call.
         cause: The cause: reported by the provider if available, otherwise derived.
         derived: The cause derived from the session.
         reported: The provider's report; None if there is none.
@@ -379,7 +373,6 @@ class CacheMisses:
     `beyond_tokens`.
 
     Attributes:
-        replay: The replay.
         all: In call order, including unavoidable ones.
         unread_tokens: Prompt tokens of all calls that were written to the cache or sent uncached.
         new_tokens: The part that no earlier call had sent.
@@ -429,7 +422,6 @@ class CacheMisses:
         return self.total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.is_avoidable))
 
     def total_of(self, cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
-        """Sum misses under one cause."""
         mine, known = tuple(misses), self.replay.figures.cache_read_tokens.known
         return CauseTotal.of(
             cause=cause.value,
@@ -444,7 +436,6 @@ class CacheMisses:
         )
 
     def at(self, call: int) -> CacheMiss | None:
-        """Return the miss of a call, or None."""
         return self._by_call.get(call)
 
     @cached_property
@@ -469,7 +460,6 @@ def cache_misses(replay: Replay, missed_without_plan: NDArray[np.bool_] | None =
     """Explain and price every cache miss of a replay.
 
     Args:
-        replay: The replay.
         missed_without_plan: Result of `missed_calls` with nothing cut; None to compute it.
     """
     ledger = replay.ledger
@@ -571,12 +561,7 @@ _NOT_NAMED = {
 
 
 def describe_evidence(miss: CacheMiss, session: Session) -> str:
-    """Describe the evidence for the cause without a final period. May contain session text: names.
-
-    Args:
-        miss: The miss.
-        session: Its session.
-    """
+    """Describe the evidence for the cause without a final period. May contain session text: names."""
     shown = miss.evidence
     # Tokens still read come first: they differ between calls, and stay visible in narrow columns.
     parts = [f"{miss.read:,} tokens still read"] if miss.cause in _UNSEEN and miss.read else []

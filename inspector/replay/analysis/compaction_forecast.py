@@ -67,7 +67,6 @@ def without_compaction(session: Session, compaction: int) -> WithoutCompaction |
     """Remove a compaction and the following ones, up to a rewind or one requested by the user.
 
     Args:
-        session: The session.
         compaction: Index of a full compaction.
 
     Returns:
@@ -259,7 +258,6 @@ def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterato
     Each one is independent: earlier compactions are taken as recorded.
 
     Args:
-        planned: The replay.
         asked_for: Also forecast compactions requested by the user, as if automatic.
     """
     session = planned.history.session

@@ -43,10 +43,7 @@ class RemovedPart(NamedTuple):
     """Blocks of one kind that were removed together.
 
     Attributes:
-        kind: Their kind.
         tool: Their tool; empty for other kinds. May contain session text.
-        blocks: Number of blocks.
-        tokens: Their tokens.
     """
 
     kind: BlockKind
@@ -99,7 +96,6 @@ class CompactionEffect:
         """Return the removed blocks by kind and tool, most tokens first.
 
         Args:
-            history: The session's columns.
             tokens: Tokens of every removed block; parts are rounded to add up to their rounded sum.
         """
         tool_count = len(history.tool_names) + 1
@@ -150,12 +146,7 @@ class CompactionSizes(NamedTuple):
 
 
 def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
-    """Compute the tokens of a compaction's blocks in the prompts around it.
-
-    Args:
-        effect: The compaction.
-        baseline: The session replayed with nothing cut.
-    """
+    """Compute the tokens of a compaction's blocks in the prompts around it."""
     inputs = baseline.inputs
     count = len(baseline.history.kind)
     before, after = (context_at(baseline, baseline.state(call)) for call in (effect.before, effect.after))
@@ -181,7 +172,6 @@ def calls_around(history: History, block: int) -> tuple[int, int] | None:
     """Return the last call before a boundary in the same conversation, and the first one after it.
 
     Args:
-        history: The session.
         block: The first block after the boundary.
 
     Returns:
@@ -218,11 +208,9 @@ class WorkStretch(NamedTuple):
     """Consecutive calls of one conversation.
 
     Attributes:
-        calls: Number of calls.
         actions: Tool calls from the first of them to the next edit or finished step.
         tokens: Tokens of their prompts and responses.
         usd: Dollars of these, NaN without a price.
-        reads: Number of file reads.
         rereads: Of these, reads of files that had been read or written before the first call.
     """
 
@@ -243,9 +231,6 @@ class CompactionAftermath:
         reached: True if an edit or a finished step came before the end of the session or context.
         after: From that call to the one that reached it, inclusive.
         elsewhere: Medians over windows of equal length elsewhere in the session; None if there are none.
-        windows: Number of windows.
-        tokens_known: Confidence of the tokens.
-        usd_known: Confidence of the dollars.
     """
 
     call: int
@@ -258,11 +243,7 @@ class CompactionAftermath:
 
 
 def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
-    """Return the work after every full compaction that was followed by a call, in order.
-
-    Args:
-        replay: The session with nothing cut.
-    """
+    """Return the work after every full compaction that was followed by a call, in order."""
     session = replay.history.session
     found: list[CompactionAftermath] = []
     if not any(context.cause is ContextCause.COMPACTION for context in session.contexts):
@@ -273,11 +254,7 @@ def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
 
 
 def rereads_of_calls(replay: Replay) -> NDArray[np.int64]:
-    """Count the files that each call's response reads and its conversation had read or written before, int64.
-
-    Args:
-        replay: The session with nothing cut.
-    """
+    """Count the files that each call's response reads and its conversation had read or written before, int64."""
     count = replay.history.call_count
     found = np.zeros(count, dtype=np.int64)
     for thread in np.unique(replay.history.call_thread[:count]).tolist():
@@ -449,7 +426,6 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
     """Compute the totals of all compactions; None if the agent recorded none.
 
     Args:
-        baseline: The session replayed with nothing cut.
         misses: Its cache misses, if already computed.
     """
     history = baseline.history

@@ -161,7 +161,6 @@ def system_sent(replay: Replay, texts: NDArray[np.float64]) -> NDArray[np.float6
     """Return `system_by_call` for the recorded calls, at most the part of each prompt outside its texts. float64.
 
     Args:
-        replay: A replay.
         texts: Per call, tokens of its blocks, from `resend_cost`.
     """
     return np.minimum(system_by_call(replay.inputs)[:-1], np.maximum(replay.ledger.prompt_tokens - texts, 0))
@@ -173,7 +172,6 @@ def system_cost(replay: Replay, tokens: NDArray[np.float64]) -> float:
     Cache reads cover them first.
 
     Args:
-        replay: A replay.
         tokens: Per call, their tokens, from `system_sent`.
     """
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
@@ -212,7 +210,6 @@ class Fill(NamedTuple):
     """How full a prompt is.
 
     Attributes:
-        prompt: Tokens of the prompt.
         size: Size at which the agent compacts, otherwise the context window; value None if both are unknown.
         is_window: `size` is the window, since the compaction size is unknown.
     """
@@ -257,7 +254,6 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     """Return the contents of a call's prompt.
 
     Args:
-        replay: The plan on the session.
         state: State of the blocks at the call, from `replay.state`.
     """
     inputs, call = replay.inputs, state.call
@@ -284,7 +280,6 @@ def prompt_at(replay: Replay, call: int) -> Figure:
     """Return tokens of a call's prompt as in `context_at`, without its blocks.
 
     Args:
-        replay: The plan on the session.
         call: The call; `history.call_count` for the next prompt, not yet sent.
     """
     return _prompt(replay, call, int(replay.prompt_edits.removed[call]))
@@ -321,9 +316,7 @@ def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.inte
     """Return counted tokens sent of some blocks; for thinking, of its signature or reported length. float64.
 
     Args:
-        replay: The plan on the session.
         state: State of the blocks at the call, from `replay.state`.
-        blocks: Block indices.
     """
     is_sent = state.in_prompt[blocks] & (state.action[blocks] != Action.REMOVED)
     thinking = np.where(is_sent, replay.inputs.layout.thinking_uncounted[blocks], 0)
@@ -352,7 +345,6 @@ class Repeat:
 
     Attributes:
         block: Block index of the result.
-        kind: Reason.
         later: Block index of the later result or edit.
         path: The file, empty if none is named; session text.
     """
@@ -364,12 +356,7 @@ class Repeat:
 
 
 def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
-    """Return every result sent in a prompt that a later block in it supersedes, in the order they are sent.
-
-    Args:
-        history: The session's columns.
-        context: The prompt.
-    """
+    """Return every result sent in a prompt that a later block in it supersedes, in the order they are sent."""
     session, blocks = history.session, history.session.blocks
     reads = reads_of(history, ())
     home = session.working_directory

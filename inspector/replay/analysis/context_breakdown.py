@@ -121,9 +121,6 @@ class ContextBreakdown:
     """Parts of one prompt or of a session's prompts; compares by identity.
 
     Attributes:
-        grouping: Criterion.
-        scope: Range of blocks.
-        context: The call's prompt.
         everything: The total as one part, including tokens outside blocks.
         parts: The largest first, ages from the newest on.
         repeats: By block index, the block's superseding block; only for that grouping.
@@ -142,11 +139,9 @@ class Consumer:
     """Usage of one block.
 
     Attributes:
-        block: Its index.
         tokens: Its tokens sent in the call's prompt, on the provider's scale.
         recorded: The same tokens without the plan; 0 if it is not in the prompt.
         calls: Number of recorded calls with it in the prompt.
-        token_calls: Its token-calls.
         cost: Dollars of those; NaN without a price.
     """
 
@@ -168,11 +163,8 @@ def context_breakdown(
     """Divide one prompt, or all prompts.
 
     Args:
-        replay: The plan on the session.
         state: State of the blocks at the call, from `replay.state`.
         resend: Cost of carrying each block, from `resend_cost`.
-        grouping: Criterion.
-        scope: Range of blocks.
     """
     history, context = replay.history, context_at(replay, state)
     count = len(history.kind)
@@ -237,14 +229,7 @@ def _totals(
 def consumers_of(
     breakdown: ContextBreakdown, blocks: NDArray[np.int32], resend: ResendCost, most: int
 ) -> tuple[Consumer, ...]:
-    """Return the blocks of a part with the most tokens in the prompt, or the highest cost over the session.
-
-    Args:
-        breakdown: The breakdown of the part.
-        blocks: The part's block indices.
-        resend: Cost of carrying each block.
-        most: Maximum number of blocks.
-    """
+    """Return the blocks of a part with the most tokens in the prompt, or the highest cost over the session."""
     count = len(resend.calls)
     sent, recorded = np.zeros(count), np.zeros(count)
     context = breakdown.context
@@ -267,9 +252,6 @@ def codes_of(
     """Assign blocks to parts.
 
     Args:
-        replay: The plan on the session.
-        grouping: Criterion.
-        blocks: Block indices.
         call: The call that ages are counted from.
         repeats: Superseded blocks among them.
 
@@ -412,7 +394,6 @@ class FileInContext:
     """A file, as represented in a call's prompt.
 
     Attributes:
-        path: The file.
         tokens: Tokens sent of the results of all operations on it; a result about several files counts for each.
         read: Validity of its last read; None if there was none by then.
         count: Number of operations on it by then.
@@ -447,8 +428,6 @@ def files_in_context(history: FileHistory, replay: Replay, state: ContextState) 
     """Return a session's files in a call's prompt.
 
     Args:
-        history: Operations on the files of the replayed session.
-        replay: The plan on that session.
         state: State of the blocks at the call, from `replay.state`.
     """
     context = context_at(replay, state)

@@ -47,11 +47,7 @@ class ModelCost(FigureResult, frozen=True, kw_only=True):
 
 
 def model_costs(replay: Replay) -> tuple[ModelCost, ...]:
-    """Return the cost of every model of a session, highest first; they add up to the whole cost.
-
-    Args:
-        replay: The session, with a plan or without.
-    """
+    """Return the cost of every model of a session, highest first; they add up to the whole cost."""
     inputs, ledger, figures = replay.inputs, replay.ledger, replay.figures
     models = recorded_calls(replay.history).models
     total = figures.cost_usd.value
@@ -104,7 +100,6 @@ class SideSpending(NamedTuple):
 
     Attributes:
         purpose: Their purpose; session text in some formats.
-        calls: Number of requests.
         prompt: Their prompt tokens.
         cache_read: The part read from a cache.
         output: Their response tokens.
@@ -209,7 +204,6 @@ def recorded_costs(baseline: Replay, subagents: float | None = None) -> tuple[Re
     """Return the recorded costs of a session, in order.
 
     Args:
-        baseline: The session with nothing cut.
         subagents: Dollars of its subagents; None if unknown.
     """
     found = []

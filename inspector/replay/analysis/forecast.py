@@ -96,9 +96,6 @@ class CostComparison:
     """Dollars without a plan, with it, and saved; savings can be negative.
 
     Attributes:
-        baseline: Without the plan.
-        plan: With it.
-        saving: Their difference.
         known: Always projected.
     """
 
@@ -135,7 +132,6 @@ def resampled_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float
 
     Args:
         costs: A row per kind of cost, a column per call; a draw takes the same calls of every row.
-        draws: Number of draws.
 
     Returns:
         A row for each row of `costs`, a column per draw.
@@ -239,7 +235,6 @@ class CacheSpread:
         """Widen the bands of costs by the uncertainty of the cache; no end moves closer to the middle.
 
         Args:
-            costs: Dollars with bands for all other uncertainty.
             calls: Number of calls they represent; the session's by default.
         """
         difference = ReadSpread(self.baseline.chance - self.plan.chance, self.baseline.doubt - self.plan.doubt)
@@ -282,7 +277,6 @@ class RunProjection:
         per_run: Dollars per run; for the plan, including all recoveries.
         recovered: Dollars of all recoveries of this session, included in the middle of the plan's cost; 0.0 if there
             are none, None if none were requested.
-        runs: Runs per day.
         days_per_month: Days with runs per month.
     """
 
@@ -293,12 +287,10 @@ class RunProjection:
 
     @property
     def per_day(self) -> CostComparison:
-        """Dollars per day."""
         return self.per_run.times(self.runs.number)
 
     @property
     def per_month(self) -> CostComparison:
-        """Dollars per month."""
         return self.per_day.times(self.days_per_month)
 
 
@@ -368,7 +360,6 @@ class NextCallsProjection:
     needed.
 
     Attributes:
-        calls: Number of future calls.
         cost: Dollars for all of them.
         baseline_prompt_tokens: The last one's prompt without the plan.
         plan_prompt_tokens: The last one's prompt with it.
@@ -388,8 +379,6 @@ def project_session(
     """Project the next calls of a session at the rates of its last call; None if nothing can be drawn or priced.
 
     Args:
-        baseline: The session replayed without a plan.
-        planned: The session replayed with it.
         calls: Number of calls to project, at least one.
         recovery_cost: As for `project_runs`.
     """
@@ -416,7 +405,6 @@ class IdlePauses(NamedTuple):
     """Idle compaction in a continuation.
 
     Attributes:
-        rule: When it happens.
         gap_seconds: Pause before each call of the session, NaN where unknown, float64.
         left: Tokens of the prompt after it.
         summary: Tokens of the summary.
@@ -455,7 +443,6 @@ def project_next_calls(
     """Project the next calls of this session, from its last call on.
 
     Args:
-        baseline: The replay without a plan.
         plan: The replay with it, of the same calls.
         previous_call: Per call, the call its prompt grew from, -1 for the first of a context.
         rates: Rates of the future calls, usually those of the last call.

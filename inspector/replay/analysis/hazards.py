@@ -85,7 +85,6 @@ class Hazard:
     """One kind of hazard, with its places.
 
     Attributes:
-        kind: Kind.
         entry: Index of the strategy among the plan's entries, -1 for the plan as a whole.
         calls: Affected calls, in order; empty if it concerns the whole session.
         blocks: Affected blocks, in order.

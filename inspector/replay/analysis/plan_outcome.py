@@ -102,12 +102,7 @@ class PlanOutcome:
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
-    """Compute the totals of a replay.
-
-    Args:
-        baseline: The session with nothing cut.
-        planned: The session under the plan.
-    """
+    """Compute the totals of a replay."""
     figures = planned.figures
     recaching = cache_rewrite_costs(planned)
     tokens = figures.prompt_tokens.known

@@ -227,7 +227,6 @@ BEYOND: Final = "beyond what has been tried"
 """Label of plans outside the envelope."""
 
 TOO_MANY_REFETCHES: Final = f"more than {MOST_PER_100_CALLS:g} expected re-fetches per 100 calls"
-"""Reason for not recommending a plan."""
 
 
 class EvidenceLevel(StrEnum):
@@ -264,7 +263,6 @@ def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
     """Compare a plan's cuts on a session with what has been tried in public.
 
     Args:
-        replay: The session under the plan.
         cuts: Its cuts, if already found.
     """
     found = PlanCuts.of(replay) if cuts is None else cuts
@@ -311,9 +309,7 @@ class MeasuredRate(NamedTuple):
     """A rate measured on recorded cuts, as `scripts/real_cuts.py` measures them.
 
     Attributes:
-        rate: The rate.
         cuts: Number of cut results; None if not reported.
-        date: Date of the measurement.
         source: Recorded sessions.
     """
 
@@ -389,7 +385,6 @@ def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetche
     """Sum the rates of all results that a plan cuts, and price the re-fetches.
 
     Args:
-        replay: The session under the plan.
         cuts: Its cuts, if already found.
     """
     found = PlanCuts.of(replay) if cuts is None else cuts
@@ -476,9 +471,7 @@ class Need(NamedTuple):
         call: The call with a response that used it.
         use: Block index of the use in that response.
         start: Start of the used text in the result, in characters.
-        stop: End of the used text.
         use_start: Start of the use in that block's text, in characters; for a tool call, in the JSON of its input.
-        use_stop: End of the use.
     """
 
     kind: NeedKind
@@ -603,13 +596,7 @@ def recoveries_to_break_even(saved: float | None, each: float | None) -> int | N
 
 
 def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recoveries:
-    """Find and price the recoveries of a plan on a session.
-
-    Args:
-        baseline: The session with nothing cut.
-        planned: The same session under the plan.
-        uses: Later uses of its tool results (`ReuseScan`).
-    """
+    """Find and price the recoveries of a plan on a session."""
     needs, repeats_anyway = _needs(planned, uses)
     needed = len({need.call for need in needs})
     saved = savings_of(baseline.figures, planned.figures).usd.value

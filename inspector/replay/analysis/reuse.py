@@ -287,12 +287,7 @@ class UniqueTerms:
             _note(f"{match[1]}:{match[2]}", result, match.start(), words)
 
     def note_other(self, text: str, unsettled: list[str]) -> None:
-        """Add another text: its words and lines are no longer evidence for a result.
-
-        Args:
-            text: The text.
-            unsettled: Its words.
-        """
+        """Add another text: its words and lines are no longer evidence for a result."""
         words = self._words
         for reported in unsettled:
             word = reported.strip(_AROUND)
@@ -436,7 +431,6 @@ class ReuseScan:
         """Prepare the scan.
 
         Args:
-            history: The session's columns.
             gathering: Progress from an earlier state; none by default.
         """
         self.history = history
@@ -455,11 +449,7 @@ class ReuseScan:
         return ReuseScan(history, self._gathering)
 
     def run(self, is_cancelled: Callable[[], bool]) -> ReuseEvidence | None:
-        """Return all evidence, or None if cancelled; the next run resumes there.
-
-        Args:
-            is_cancelled: Polled.
-        """
+        """Return all evidence, or None if cancelled; the next run resumes there."""
         return self._gathering.up_to(self.history, is_cancelled)
 
     def run_to_the_end(self) -> ReuseEvidence:

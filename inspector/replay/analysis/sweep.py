@@ -72,8 +72,6 @@ class Point:
 
     Attributes:
         value: The value, the horizontal one of a pair.
-        figures: Totals of the replay.
-        expected: Expected re-fetches.
         envelope: Distance from settings that have been tried in public.
         cuts_any: True if the plan cuts anything at this value.
         drops_text: True if it drops user or assistant text.
@@ -97,7 +95,6 @@ class Sweep:
     """A limit's curve so far.
 
     Attributes:
-        axis: The limit.
         points: By ascending value.
         is_complete: True if no more values will be replayed.
     """
@@ -144,15 +141,10 @@ class Sweep:
 
     @property
     def refetch_counts(self) -> NDArray[np.float64]:
-        """Expected re-fetches of every point."""
         return np.array([point.expected.count.rate for point in self.points], dtype=np.float64)
 
     def net_savings(self, baseline: Figures) -> NDArray[np.float64]:
-        """Return the dollars that every point saves after expected re-fetches; NaN without a price.
-
-        Args:
-            baseline: The session with nothing cut.
-        """
+        """Return the dollars that every point saves after expected re-fetches; NaN without a price."""
         whole = baseline.cost_usd.value
         return (np.nan if whole is None else float(whole)) - self.column("cost_usd") - self.refetch_cost
 
@@ -182,7 +174,6 @@ def sweep(
     Args:
         inputs: The session, preferably `isolated` from other replays.
         plan: The plan with the limit's current value.
-        axis: The limit.
         coarse: Number of values replayed first, including the ends of the range.
         points: Maximum number of values.
 
@@ -212,7 +203,6 @@ def _best_tried(points: Sequence[Point], amounts: NDArray[np.float64]) -> int | 
     """Return the index of the best point within what has been tried, the last of equal ones; None if there is none.
 
     Args:
-        points: The points.
         amounts: Their dollars or tokens, to which the cost of expected re-fetches is added.
     """
     is_tried = np.array([point.is_tried and point.cuts_any for point in points], dtype=bool)
@@ -249,10 +239,6 @@ def _replayed(inputs: ReplayInputs, moved: Plan, value: float) -> Point:
 def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:
     """Return the most informative next value: the middle of the widest gap, weighted by the difference across it.
 
-    Args:
-        found: The curve so far.
-        refused: Values that are not allowed.
-
     Returns:
         None if no further value lies between the replayed ones.
     """
@@ -283,7 +269,6 @@ def knee_of(fractions: NDArray[np.float64], amounts: NDArray[np.float64]) -> int
 
     Args:
         fractions: Positions of the points, ascending.
-        amounts: Their heights.
 
     Returns:
         Index of the point, None if the curve is nowhere below that line by a twentieth of its height.
@@ -371,14 +356,6 @@ def grid(
 ) -> Iterator[Grid]:
     """Replay a plan at pairs of values over the whole range of two limits.
 
-    Args:
-        inputs: The session.
-        plan: The plan.
-        across: A limit.
-        down: Another limit.
-        columns: Number of values of the first.
-        rows: Number of values of the second.
-
     Yields:
         The grid after every replay.
     """
@@ -445,9 +422,6 @@ class TunableLimit:
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
-        strategy: Its name.
-        parameter: The parameter.
-        scale: Scale of its range.
     """
 
     entry: int
@@ -518,11 +492,6 @@ def sizes_for(baseline: Replay, strategy: Strategy, parameter: Parameter) -> Lim
 
     A limit in characters applies to the tool results of its tier, a limit in tokens to the prompts of all calls.
 
-    Args:
-        baseline: The session with nothing cut.
-        strategy: The limit's strategy.
-        parameter: The limit.
-
     Returns:
         None if the limit is not a size, or applies to the sum of many results.
     """
@@ -578,9 +547,7 @@ class LimitSpread:
     """Range of results over a limit's range.
 
     Attributes:
-        axis: The limit.
         least: Smallest amount at a sampled value: dollars, or prompt tokens if there is no price.
-        most: Largest amount.
         is_cost: True if the amounts are dollars.
     """
 
@@ -602,8 +569,6 @@ def limit_spreads(
 
     Args:
         inputs: The session, preferably `isolated` from other replays.
-        plan: The plan.
-        axes: Its limits.
         seconds: Budget of CPU seconds; the rest is skipped.
 
     Yields:

@@ -201,8 +201,6 @@ def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
     """Return the ids of calls with results that the rule clears before a message.
 
     Args:
-        rule: Output to spare.
-        history: The session's columns.
         message: The message that follows the clearing.
     """
     session = history.session
@@ -283,7 +281,6 @@ class ResultFit:
 
     Attributes:
         results: Number of results judged.
-        median: Median error.
         nine_of_ten: 90th percentile of the error.
     """
 
@@ -297,7 +294,6 @@ class Outlier:
     """A call with a prompt error beyond the promise.
 
     Attributes:
-        call: Its index.
         reported: Reported prompt tokens.
         predicted: Predicted prompt tokens.
         brought: Kinds of blocks added by this call: `image, tool result`.
@@ -355,13 +351,10 @@ class LearnedCaches:
     """Cache usage of each half of the calls, predicted from the other half.
 
     Attributes:
-        cache_read: Tokens read.
-        cache_write: Tokens written.
         cost: Dollars.
         later_cost: Dollars of all calls except the first of every conversation, because its read depends on entries of
             other sessions.
         low: Lower bound in dollars for nine of ten such sessions; None without a price.
-        high: Upper bound in dollars.
     """
 
     cache_read: Prediction
@@ -387,8 +380,6 @@ class Validation:
         calls: Number of calls with reported usage.
         fit: Errors of predicted prompts.
         caches: The simulated prompt caches.
-        cache_read: Tokens read.
-        cache_write: Tokens written.
         gaps: Differences of the reads.
         reads_met: Share of calls with a predicted read within two percent of the prompt.
         cost: Dollars of the prediction and of the recorded usage.
@@ -425,11 +416,7 @@ class Validation:
 
 
 def validate(inputs: ReplayInputs) -> Validation | None:
-    """Predict a session and compare; None if it reports no usage.
-
-    Args:
-        inputs: The session, as reported by its provider.
-    """
+    """Predict a session and compare; None if it reports no usage."""
     mine = inputs.reported
     if not mine.any():
         return None
@@ -617,7 +604,6 @@ class Violation(NamedTuple):
     """A violated invariant.
 
     Attributes:
-        invariant: The invariant.
         call: The affected call; -1 if it concerns no call.
         detail: Description of the deviation, without session content.
     """
@@ -648,11 +634,7 @@ def violations_in_file(session: Session) -> tuple[Violation, ...]:
 
 
 def violations_in_replay(baseline: Replay) -> tuple[Violation, ...]:
-    """Return the violations in a session's replay without a plan, the first of each kind at each checked call.
-
-    Args:
-        baseline: The session replayed under an empty plan.
-    """
+    """Return the violations in a session's replay without a plan, the first of each kind at each checked call."""
     return (*_ledger(baseline), *_largest(baseline), *_prompts(baseline))
 
 

@@ -194,7 +194,6 @@ def agent_rule(agent: str, session_format: str) -> AgentRule | None:
 
     Args:
         agent: The program's name and version, as in `Session.agent`; may be empty.
-        session_format: Name of the session's format.
     """
     for text in (agent.lower(), session_format.lower()):
         for pattern, name in _AGENTS:
@@ -218,7 +217,6 @@ def breakpoints_of_prompts(
     """Return the breakpoints of every prompt of one context, as block counts before each.
 
     Args:
-        rule: The rule.
         kinds: `BlockKind` of each block, in sent order.
         messages: Message index of each block.
         prompt_blocks: Per call, number of blocks in its prompt.

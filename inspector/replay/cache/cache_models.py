@@ -112,7 +112,6 @@ class CacheColumns(NamedTuple):
 
     @classmethod
     def of(cls, caches: Sequence[CacheModel]) -> CacheColumns:
-        """Build the columns from one cache model per call."""
         return cls(
             np.array([cache.minimum_prefix for cache in caches], dtype=np.int64),
             np.array([cache.lifetime for cache in caches], dtype=np.float64),
@@ -393,7 +392,6 @@ class CacheOdds:
         """Estimate a cache's odds from reported usage and the typical values.
 
         Args:
-            cache: Its rules.
             seen: Its reported usage; may be empty.
         """
         typical = TYPICAL.get(cache.name, OTHERS)
@@ -498,9 +496,7 @@ class ReadOdds(NamedTuple):
         """Build the columns of calls.
 
         Args:
-            odds: Odds of every cache.
             code: Per call, the index of its cache in `odds`.
-            calls: The calls.
         """
         pause = np.searchsorted(PAUSES, np.nan_to_num(calls.gap, nan=0.0))
         table = np.array([each.chances for each in odds]).reshape(-1, len(PAUSES) + 1)
@@ -535,7 +531,6 @@ class ReadOdds(NamedTuple):
         )
 
     def rows(self, places: NDArray[np.intp]) -> ReadOdds:
-        """Select rows by index."""
         return ReadOdds(
             self.chance[places],
             self.kept[places],

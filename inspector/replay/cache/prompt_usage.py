@@ -178,7 +178,6 @@ def possible_reads(odds: ReadOdds, read: Integers, shared: Integers) -> tuple[In
     """Return the tokens a call reads on a hit and on a miss; the first is never less.
 
     Args:
-        odds: Behavior of its cache.
         read: Tokens it may read by the rules.
         shared: Tokens of the prefix shared with the previous prompt.
     """

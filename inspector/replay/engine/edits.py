@@ -32,7 +32,6 @@ class Reason:
 
     Attributes:
         entry: Index of the strategy among the plan's entries, or `RECORDED`.
-        decision: Its decision.
     """
 
     entry: int
@@ -45,7 +44,6 @@ class Estimate(NamedTuple):
     Attributes:
         entry: Index of the strategy among the plan's entries.
         call: The call it decided at.
-        tokens: Its estimate.
     """
 
     entry: int

@@ -59,8 +59,6 @@ class ReplayInputs:
     """Inputs of replays, computed once for any number of plans.
 
     Attributes:
-        history: The session's columns.
-        table: Its token counts.
         layout: Place of every block in every prompt.
         recorded: Prompt tokens the provider reported, or a share of recorded totals, in call order; zeros where neither
             exists.
@@ -86,13 +84,10 @@ class ReplayInputs:
         entry_call: Per call, the call whose cache entry it can read, as in `PromptLayout.entry_calls`, int64.
         entry_gap: Per call, seconds since that call, NaN where unknown, float64.
         same_model: Per call, True if that call went to the same model, bool.
-        rates: The price of every call.
-        pricing: Source of the prices.
         caches: Prompt-cache rules of each call.
         cache_models: The same rules by the model's name as recorded.
         cache: Name of the prompt cache assumed for every call; None for each model's own.
         renderer: Applies operations and caches the results.
-        window: The model's context window.
         named_rule: Breakpoint rule that the user named; None for the agent's own.
         other_model: Model that calls are priced as although others answered; empty for the recorded models.
     """
@@ -425,8 +420,6 @@ class ReplayInputs:
         """Build the replay inputs of a session.
 
         Args:
-            history: The session's columns.
-            table: Its token counts.
             pricing: Prices; by default the user's price file and the bundled table.
             cache: Name of a prompt cache to assume for every call, ignoring reported cache usage; by default each
                 model's own cache, and the reported usage.
@@ -530,7 +523,6 @@ def _cached_blocks(
     """Count the leading blocks of every prompt in the cache, up to the end of the reported read or previous prompt.
 
     Args:
-        layout: The session.
         ratio: Per call including the next one, provider tokens per counted token.
         recorded: Per call, reported prompt tokens.
         anchored: Per call, True if cache reads are taken from that report.
@@ -560,10 +552,8 @@ def _blocks_before(
     """Count the blocks before the last `tail` tokens of each prompt, to the nearest block, int64.
 
     Args:
-        layout: The session.
         tail: Per call, provider tokens at the end of its prompt.
         ratio: Per call, provider tokens per counted token.
-        edits: Renditions of its blocks.
     """
     if len(edits.block):
         return _blocks_before_changed(layout, tail, ratio, edits)
@@ -627,10 +617,6 @@ def as_other_model(inputs: ReplayInputs, model: str) -> ReplayInputs:
 
     The same model under another name, such as a provider's route, keeps the recorded usage and the day of each call.
     So do calls that name no model.
-
-    Args:
-        inputs: The session at its recorded models.
-        model: Name of the other model.
     """
     pricing = inputs.pricing if inputs.pricing.model == model else inputs.pricing.as_model(model)
     facts, rates = recorded_calls(inputs.history), pricing.rates(model)

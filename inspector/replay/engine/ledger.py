@@ -65,14 +65,7 @@ class Ledger:
 def ledger_of(
     inputs: ReplayInputs, prompt_edits: PromptEdits, reusable: ReusablePrefix, model_calls: Sequence[ModelCall] = ()
 ) -> Ledger:
-    """Compute the figures of every call from the plan's changes to the prompts.
-
-    Args:
-        inputs: The session.
-        prompt_edits: The plan's edits in the prompts.
-        reusable: The cacheable prefixes of the prompts.
-        model_calls: Requests by the plan's strategies.
-    """
+    """Compute the figures of every call from the plan's changes to the prompts."""
     ratio = inputs.sizes.ratio[:-1]
     whole = inputs.sizes.whole[:-1]
     removed = np.rint(ratio * (prompt_edits.removed - inputs.recorded_removed)[:-1])
@@ -120,8 +113,6 @@ def served_usage(
     """Compute the cache reads and writes of prompts under a plan.
 
     Args:
-        inputs: The session.
-        prefix: The cacheable prefixes of the prompts.
         prompt: Per call, prompt tokens under the plan.
         calls: Calls to compute; all by default.
     """
@@ -214,7 +205,6 @@ def figures_of(
     """Compute the totals of a ledger.
 
     Args:
-        ledger: The rows.
         tokens: Confidence of the sum of the prompt sizes.
         output: Confidence of the output column.
         served: Confidence of the cache columns.
@@ -244,7 +234,6 @@ def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKn
     """Return the confidence of the sums of prompts, responses and cache usage, and of a single prompt.
 
     Args:
-        inputs: Inputs of the replay.
         untouched: The plan changed nothing, so recorded figures apply unchanged.
     """
     tokens = inputs.recorded_known if inputs.sums_are_recorded and untouched else inputs.scale.known

@@ -78,7 +78,6 @@ class Breakpoints:
         """Place the breakpoints of every call.
 
         Args:
-            layout: The session.
             rule: The rule for requests that are not recorded.
             uses_breakpoints: Per call, True if its provider caches at breakpoints; the next call is like the last one.
             follows: Per call, True if its reads without an edit are known to follow the agent's breakpoints.
@@ -128,7 +127,6 @@ def readable_blocks(
     """Return the number of leading blocks that each prompt reads from the cache; -1 if no entry is in reach.
 
     Args:
-        breakpoints: Breakpoints of the prompts.
         changed: Per entry of `PromptColumns.calls`, the number of blocks before the first edited block that it shares
             with the previous prompt; the largest integer if there is none.
         unchanged: Per entry, the number of leading blocks that are unchanged and were cached.
@@ -251,8 +249,6 @@ class PromptEdits:
     """The edits of one plan in all prompts of a session, sorted by context, then call.
 
     Attributes:
-        layout: The session.
-        edits: The edits.
         place: Per edit and context, the place of its block, int64.
         entry: Index in `PromptColumns.calls` of the first call with the edit, int64.
         tokens: Tokens it removes, negative if it restores or adds some, int64.
@@ -513,7 +509,6 @@ def shared_prefix(
     written for one serves the other.
 
     Args:
-        edits: Renditions of the blocks.
         before: The earlier call, and the block indices of its prompt, int32.
         after: The later one's.
     """

@@ -29,7 +29,6 @@ class PromptLayout:
     """All contexts of a session.
 
     Attributes:
-        history: The session's columns.
         contexts: In the session's order.
         previous_call: Per call, the previous call in the same context, -1 for the first, int64.
         tokens: Per block, counted tokens, whole, int32.
@@ -192,7 +191,6 @@ class ContextLayout:
     """Place of every block in the prompts of one context.
 
     Attributes:
-        thread: Its thread.
         blocks: Block indices in the order they are sent, int32.
         tokens: Their tokens, whole, int32.
         uncounted: Running sum of provider tokens beyond the counted ones, float64, one longer than `blocks`.

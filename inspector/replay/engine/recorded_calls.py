@@ -52,7 +52,6 @@ class RecordedCalls:
 
 @cached_per_history
 def recorded_calls(history: History) -> RecordedCalls:
-    """Return the columns of a history's calls."""
     growing = history.growing
     numbers, terms = growing.numbers("models"), growing.numbers("billing terms")
     table = growing.over("recorded calls", history.session.calls, partial(_rows, numbers=numbers, terms=terms))

@@ -105,8 +105,6 @@ class Renderer:
     """Applies stacks to the blocks of one session, and caches expensive results.
 
     Attributes:
-        history: The session's columns.
-        table: Its token counts.
         precise: Count the tokens of every cut text exactly, which reads it; otherwise interpolate from recorded token
             offsets, within a few tokens.
         cancelled: Polled during a replay; once it returns True, the replay raises `ReplayCancelledError`. Every replay
@@ -133,7 +131,6 @@ class Renderer:
             raise ReplayCancelledError
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
-        """Apply a stack to one block."""
         known = self._renditions.get(stack)
         if known is None:
             known = self._renditions[stack] = {}
@@ -154,7 +151,6 @@ class Renderer:
         return rendition
 
     def tokens(self, block: int, rendition: Rendition) -> int:
-        """Count the tokens of one rendition of a block."""
         if rendition.action is Action.WHOLE:
             return int(self.table.tokens[block])
         if rendition.action is not Action.CUT and all(isinstance(piece, str) for piece in rendition.pieces):
@@ -309,7 +305,6 @@ class Renderer:
             stacks: Each stack with the bounds of its rows in `order`.
             blocks: The block of every row of the result.
             order: Rows of the result, in the stacks' order.
-            result: Receives the columns.
         """
         if not stacks:
             return

@@ -85,12 +85,8 @@ class Replay:
     """A plan replayed over every call of a session, with its figures, prompts and blocks.
 
     Attributes:
-        inputs: Inputs of the replay.
-        plan: The plan.
-        edits: All edits of the plan.
         prompt_edits: The edits located in the prompts.
         ledger: One row of figures per call.
-        figures: Totals.
         reusable_blocks: Per call including the next one, number of leading cacheable blocks, int64.
     """
 
@@ -222,9 +218,7 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
     Work is proportional to the plan's changes plus the number of calls, not to calls times blocks.
 
     Args:
-        inputs: The session.
         plan: The plan; `Plan()` changes nothing.
-        next_call: External facts about the next call.
 
     Raises:
         FailedPlugInError: A strategy of another package failed.

@@ -137,10 +137,7 @@ class Simulation:
     `depth` counts strategies from the start of the plan: a block at depth 2 has passed the first two.
 
     Attributes:
-        history: The session's columns.
-        renderer: Applies operations.
         sizes: Size of every prompt with nothing cut.
-        next_call: External facts about the next call.
         runs: The strategies, in the plan's order.
         removed: Counted tokens removed from each block ever touched.
         sent_prompt_tokens: Per call so far, the prompt's size in provider tokens.
@@ -381,7 +378,6 @@ class SimulatedCallContext:
 
     @property
     def prompt_tokens(self) -> int:
-        """Current tokens of this call's prompt."""
         known = self._known
         if known is not None and known.input_tokens is not None:
             return known.input_tokens
@@ -407,7 +403,6 @@ class SimulatedCallContext:
         return np.array(kept, dtype=np.int32)
 
     def rendition(self, block: int) -> Rendition:
-        """Return the block's current rendition."""
         return self.simulation.rendition(block, self.depth + 1)
 
     def is_whole(self, block: int) -> bool:
@@ -418,7 +413,6 @@ class SimulatedCallContext:
         return self.simulation.are_untouched(blocks, self.depth + 1) or all(map(self.is_whole, blocks))
 
     def length(self, block: int) -> int:
-        """Return the number of characters the block is sent with."""
         simulation = self.simulation
         if simulation.is_untouched(block, self.depth + 1):
             return simulation.characters[block]
@@ -436,16 +430,13 @@ class SimulatedCallContext:
         return sum(map(self.tokens, blocks))
 
     def note_estimate(self, tokens: float) -> None:
-        """Record the strategy's estimate of the prompt's size."""
         self.simulation.estimates.append(Estimate(self.simulation.runs[self.depth].entry, self.call, tokens))
 
     def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
-        """Record a model request by the strategy."""
         entry = self.simulation.runs[self.depth].entry
         self.simulation.model_calls.append(ModelCall(entry, self.call, prompt_tokens, output_tokens))
 
     def note_printed(self, text: str) -> None:
-        """Record a line that the described program would print."""
         self.simulation.notices.append(Notice(self.simulation.runs[self.depth].entry, self.call, text))
 
     def tokens_under(self, choice: Choice) -> int:
@@ -457,7 +448,6 @@ class SimulatedCallContext:
         return renderer.tokens(choice.block, renderer.rendition(choice.block, stack))
 
     def text(self, block: int) -> str:
-        """Return the block's current text."""
         return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))
 
 
@@ -471,11 +461,7 @@ def plan_edits(
     """Compute all edits of the plan's enabled strategies, on top of the agent's own clearing.
 
     Args:
-        history: The session's columns.
-        renderer: Applies operations.
-        plan: The plan.
         sizes: Size of every prompt with nothing cut.
-        next_call: External facts about the next call.
     """
     entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
@@ -518,7 +504,6 @@ def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
 
 
 def results_by_call_id(history: History) -> dict[str, int]:
-    """Map the call id of every tool result to its block."""
     blocks = history.session.blocks
     return {
         blocks[block].tool_call_id: block

@@ -75,14 +75,7 @@ class ResponseTokens:
 
     @classmethod
     def of(cls, history: History, calls: RecordedCalls, table: TokenTable, scale: TokenScale) -> ResponseTokens:
-        """Take reported lengths and measure the rest.
-
-        Args:
-            history: The session's columns.
-            calls: Recorded data of its calls.
-            table: Its token counts.
-            scale: Conversion of counted tokens to provider tokens.
-        """
+        """Take reported lengths and measure the rest."""
         reported, silent, placeholder = calls.output, calls.output < 0, calls.is_placeholder
         tokens, is_lower_bound = reported, np.zeros_like(placeholder)
         if silent.any():
@@ -136,8 +129,6 @@ def apportioned_usage(
     """Complete the reported usage of a session from its recorded totals.
 
     Args:
-        session: The session.
-        calls: Recorded data of its calls.
         prompts: Per call, estimated tokens of the prompt, without unrecorded text.
         output: Per call, response tokens: reported, otherwise measured.
         previous: Per call, the previous call of its thread, -1 for the first.
@@ -252,7 +243,6 @@ class CalibrationSource:
 
     Attributes:
         kind: Its relation to the borrower: its parent, or the session it continues.
-        identifier: Its id.
         fits: Fits to its calls, the model with most calls first.
     """
 
@@ -276,7 +266,6 @@ class TokenScale:
         uncounted: Per block, provider tokens beyond its counted ones (envelope and signature), float64.
         has_signature: Per block, True if it has a signature that counts toward the prompt, bool.
         known: Confidence of prompt sizes on this scale.
-        calibration: The underlying fit.
         calibration_source: The session the fit is borrowed from; None if there is no suitable one.
     """
 
@@ -347,8 +336,6 @@ class TokenScale:
         """Fit a session's counts to its reported usage, or use typical values of its models if there is too little.
 
         Args:
-            history: The session's columns.
-            table: Its token counts.
             removed: Per call including the next one, counted tokens the agent itself had cleared by then.
             calibration_source: A session to borrow the fit from if this one reports too little.
         """
@@ -579,7 +566,6 @@ def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.
     """Sum block features over every call's prompt, including the next one.
 
     Args:
-        history: The session's columns.
         per_block: Features of every block, a row each.
         marks: Boolean columns over the blocks.
 

@@ -236,9 +236,6 @@ class CostSheet:
     """The figures of a plan, in parts, each explained.
 
     Attributes:
-        baseline: The session with nothing cut.
-        planned: The session under the plan.
-        outcome: The plan's totals.
         kinds: Prompt usage of every tool's results and every other kind of block, largest first.
         tiers: Effect of every part of every strategy, and the prompt usage of its blocks; None if it changed none.
         models: Cost of each model's calls with nothing cut and under the plan; empty if there is one model.
@@ -249,7 +246,6 @@ class CostSheet:
         compacted: Totals of recorded compactions, independent of the plan; None if there are none.
         runs: Savings over many runs; None without a price.
         next_calls: Projection of the next calls; None without a price, or if no call grew from another.
-        terms: The assumptions.
         runs_per_day: Runs per day of such a session.
         explained: Explanations by key: a total's name, `("kind", place)`, `("tier", place)`, `("result", block)`,
             `("compaction", index)`, `("next", "calls")`, `("beside", purpose)`; totals of the session with nothing cut
@@ -290,11 +286,7 @@ def cost_sheet(
     """Compute all figures. Takes longer than a frame, because compactions are replayed as if they had not happened.
 
     Args:
-        baseline: The session with nothing cut.
-        planned: The session under the plan.
-        outcome: The plan's totals.
         terms: Assumptions, with the number of next calls and of days per month to project.
-        runs_per_day: Runs per day of such a session.
         uses: Later uses of tool results; None if unknown.
     """
     breakdown = Breakdown(baseline, planned)
@@ -377,7 +369,6 @@ class Spending:
     """Spending of a session with nothing cut.
 
     Attributes:
-        replay: The session.
         total: Total dollars; None without a price.
         parts: Dollars of each kind of token, by its name in `COST_PARTS`.
         kinds: Resend cost of every tool's results and every other kind of block, highest first.
@@ -450,11 +441,7 @@ def resent_tokens(replay: Replay) -> int:
 
 
 def spending_of(replay: Replay) -> Spending:
-    """Compute the spending of a session.
-
-    Args:
-        replay: The session with nothing cut.
-    """
+    """Compute the spending of a session."""
     breakdown = Breakdown(replay, replay)
     explained = cost_part_explanations(replay)
     kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.usd or 0.0))

@@ -40,7 +40,6 @@ class Input:
     """A number that enters a figure, or a setting that decides it.
 
     Attributes:
-        label: Its label.
         value: The number, or a few words; None if unknown. May contain session text: a model's name.
         unit: Its unit: `tokens`, `$`, `$ per million tokens`, `seconds`, `calls`; empty for none.
         is_part: True if it and the other parts add up to the figure.
@@ -59,7 +58,6 @@ class Explanation:
     Attributes:
         value: The figure; None if unknown.
         unit: Its unit, as for `Input`; `share` for a part of 1.
-        known: Its confidence.
         formula: The calculation, in one sentence.
         inputs: Numbers of the calculation, in the order of the formula.
         source: Source of the rule and the numbers.
@@ -356,12 +354,7 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
 
 
 def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
-    """Explain the cost of one model's calls.
-
-    Args:
-        row: The model's figures.
-        replay: The replay they are from.
-    """
+    """Explain the cost of one model's calls."""
     return Explanation.of(
         row.figure("usd"),
         "$",
@@ -486,9 +479,6 @@ def resent_explanation(block: int, row: ResentBlock, planned: Replay, by_differe
     """Explain the cost of resending one block.
 
     Args:
-        block: Block index.
-        row: The block's figures.
-        planned: The replay they are from.
         by_difference: Provider's sizes of blocks, where available.
     """
     inputs = planned.inputs
@@ -510,13 +500,7 @@ def resent_explanation(block: int, row: ResentBlock, planned: Replay, by_differe
 
 
 def counted_explanation(planned: Replay, state: ContextState, block: int) -> Explanation:
-    """Explain the locally counted size of a whole block, as its row shows.
-
-    Args:
-        planned: The replay.
-        state: State of the blocks at the call.
-        block: The block.
-    """
+    """Explain the locally counted size of a whole block, as its row shows."""
     counter = planned.inputs.table.counter
     by = "with the vocabulary" if counter.is_exact_tokenizer else "by"
     return Explanation(
@@ -535,9 +519,6 @@ def block_explanation(
     """Explain the size of a block in the prompt of a call.
 
     Args:
-        planned: The replay.
-        state: State of the blocks at the call.
-        block: The block.
         by_difference: Provider's sizes of blocks, where available.
     """
     inputs = planned.inputs

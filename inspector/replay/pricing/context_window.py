@@ -109,7 +109,6 @@ def context_window(session: Session, pricing: Pricing, longest_prompt: int, give
     """Return the context window of the conversation's model.
 
     Args:
-        session: The session.
         pricing: Prices, including the windows in the table and the price file.
         longest_prompt: Tokens of the longest prompt reported for this model, a lower bound; 0 for none.
         given: Size set by the user.
@@ -145,9 +144,7 @@ def compaction_size(session_format: str, agent: str, window: ContextWindow, comp
     Its value is None if unknown, and a lower bound if the window may be larger than assumed.
 
     Args:
-        session_format: Name of the session's format.
         agent: The agent with its version, as recorded.
-        window: Context window as recorded or assumed.
         compacted_at: Prompt sizes at which the session's automatic compactions fired, without those of idle sessions.
     """
     default, seen = DEFAULT_THRESHOLDS.get(session_format), list(compacted_at)

@@ -102,13 +102,11 @@ class AddedModel(NamedTuple):
 
     Attributes:
         provider: The provider's id in the table.
-        model: The model's id.
         window: Context window in tokens.
         input: Uncached input.
         cache_read: Input read from the cache.
         cache_write: Input written to the cache, with the shortest lifetime.
         cache_write_long: Input written to the cache with the provider's long lifetime.
-        output: Output.
         long_prompts: The cliff; None if the price does not depend on length.
         tiers: Service tiers. Two entries for the same tier are ordered by start, the later one first.
         source: Source, with the date it was read.
@@ -132,7 +130,6 @@ class EarlierPrice(NamedTuple):
 
     Attributes:
         provider: The provider's id in the table.
-        model: The model's id.
         key: The price in the table's terms.
         before: Dollars per million tokens before `day`.
         after: Dollars per million tokens from `day` on, as in the table.
@@ -339,8 +336,6 @@ class ListedModel:
     """A model found in the price table.
 
     Attributes:
-        provider: The provider's id.
-        model: The model's id.
         changes_within_day: True if the price depends on the time of day, in addition to the date.
     """
 

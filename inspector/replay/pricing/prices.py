@@ -102,8 +102,6 @@ class Pricing:
         Args:
             price_file: A price file, as described in `inspector.replay.pricing.price_tables`.
             factor: A further factor on every price, in addition to the file's.
-            model: Price every call as this model.
-            rates: Price every call at these rates, regardless of its model.
 
         Raises:
             PriceFileError: The price file cannot be used.
@@ -119,7 +117,6 @@ class Pricing:
         """Return a model's rates at a time, without the factor; None if it has no price.
 
         Args:
-            model: The name as recorded.
             time: Seconds since the epoch; None or NaN for today.
             terms: Billing terms, in the format of `BillingTerms.code`. Given rates ignore them.
         """

@@ -51,7 +51,6 @@ class Surcharge(NamedTuple):
 
     Attributes:
         provider: As the price table names it.
-        term: The term.
         factor: Factor on every token price.
         applies: Predicate on the model's name.
         source: Source, with the date it was read.

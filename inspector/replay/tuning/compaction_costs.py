@@ -98,7 +98,6 @@ class IdleOutcome(NamedTuple):
     """Projected effect of compacting a session whenever it is idle, compared with never doing so.
 
     Attributes:
-        compactions: Number of compactions.
         unused: Those at the end of the session, which it was not continued after.
         saved_usd: Dollars saved; negative if it costs more.
         is_on: True if the recorded version does it by default, and nothing shows that it was turned off.
@@ -145,11 +144,7 @@ class ThresholdCosts:
 
 
 def compacted_session(baseline: Replay) -> CompactedSession:
-    """Collect the compaction data of a session.
-
-    Args:
-        baseline: The session with nothing cut.
-    """
+    """Collect the compaction data of a session."""
     prompt, thread = baseline.ledger.prompt_tokens, baseline.history.call_thread[: baseline.history.call_count]
     found = compaction_aftermaths(baseline)
     recorded = _recorded(baseline)
@@ -211,7 +206,6 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
     """Project the costs of a session at thresholds.
 
     Args:
-        baseline: The session with nothing cut.
         thresholds: Prompt sizes in tokens before which compactions fire, capped at the largest size known to fit: the
             window, or the largest prompt.
         terms: Effect of a compaction if the session itself recorded none.
@@ -241,7 +235,6 @@ def idle_outcome(baseline: Replay, recorded: Sequence[RecordedCompaction] | None
     """Project idle compaction on a session of Claude Code with a one-hour cache; None if it would never fire.
 
     Args:
-        baseline: The session with nothing cut.
         recorded: Its compactions, if known.
     """
     if baseline.history.session.format != AGENT or not has_hour_cache(baseline):
@@ -360,8 +353,6 @@ class _Calls:
         """Simulate all thresholds in one pass over the calls.
 
         Args:
-            thresholds: Prompt sizes.
-            terms: Effect of a compaction.
             idle: When idle compaction fires, for all thresholds other than `AS_RECORDED`; None for never.
             keeps_idle: Keep recorded idle compactions for `AS_RECORDED`; otherwise apply `idle` there too.
         """
@@ -459,14 +450,7 @@ STEP: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class EffectiveThreshold:
-    """Prompt sizes at which recorded automatic compactions fired, without those of idle sessions.
-
-    Attributes:
-        count: Number of compactions.
-        median: Median size.
-        least: Smallest size.
-        most: Largest size.
-    """
+    """Prompt sizes at which recorded automatic compactions fired, without those of idle sessions."""
 
     count: int
     median: float
@@ -518,7 +502,6 @@ class ThresholdChoice:
     """Threshold chosen for a group of sessions.
 
     Attributes:
-        verdict: The verdict.
         effective: Sizes at which compactions fired; None if there was no automatic one.
         terms: Assumed effect of a compaction; None if none was recorded.
         table: All results; None if nothing was tried.
@@ -569,10 +552,6 @@ def thresholds_to_try(sessions: Sequence[CompactedSession], terms: CompactionTer
     """Return thresholds from slightly above the size after a compaction to the largest that fits, ascending.
 
     The effective threshold is included.
-
-    Args:
-        sessions: The sessions.
-        terms: Effect of a compaction.
     """
     effective = EffectiveThreshold.of(sessions)
     if effective is None:
@@ -595,8 +574,6 @@ def choose_threshold(
     """Choose a threshold and validate the choice.
 
     Args:
-        sessions: Compactions of the sessions.
-        calls: Number of calls of each.
         thresholds: Thresholds tried, ascending.
         costs: Costs of each session under `AS_RECORDED`, then under each threshold.
     """

@@ -103,10 +103,8 @@ class PlanChoice:
     """Plan chosen for a group of sessions.
 
     Attributes:
-        verdict: The verdict.
         plan: Index of the plan; None if no plan saves.
         net: Its net savings in dollars over all sessions, with a bootstrap band over sessions.
-        left_out: Leave-one-out choices.
         best: Per session, index of the best plan in hindsight; -1 for none, int64.
         regret: Per session, additional dollars that this plan saves, float64.
         chosen_again: Share of bootstrap draws in which the same plan is the best, 0 to 1.
@@ -132,8 +130,6 @@ def choose(
     """Choose a plan and validate the choice.
 
     Args:
-        table: All trials.
-        constraints: The user's limits.
         is_complete: False if the search ended early.
         beyond: True if plans may go beyond what has been tried in public.
     """
@@ -311,12 +307,10 @@ class GroupSearch:
 
         Args:
             bases: Plans with limits to tune.
-            constraints: Upper limits for a plan.
             cost: Per session, dollars with nothing cut.
             calls: Per session, recorded calls.
             keep: Tools with results that must not change.
             shortlist: Plans to choose among, if they come from a search on a sample.
-            stages: Stages to run, in order.
             beyond: True if plans may go beyond what has been tried in public.
         """
         self._shortlist = tuple(shortlist)
@@ -340,7 +334,6 @@ class GroupSearch:
 
     @property
     def tried(self) -> int:
-        """Number of plans tried."""
         return len(self._trials)
 
     def add(self, plan: Plan, trials: Sequence[Trial | None]) -> None:
@@ -352,7 +345,6 @@ class GroupSearch:
         self._trials |= {plan: trials for plan, trials in other._trials.items() if plan not in self._trials}
 
     def table(self) -> TrialTable:
-        """Return all trials."""
         return TrialTable.of(self._trials, self._cost, self._calls)
 
     def rounds(self) -> Iterator[tuple[Plan, ...]]:
@@ -484,7 +476,6 @@ class LimitCurve:
     """Effect of one limit of a plan, with the others fixed.
 
     Attributes:
-        limit: The limit.
         values: The values tried, ascending.
         plans: Index in the table of the plan at each value.
     """
@@ -568,7 +559,6 @@ class FleetGroup:
     """Sessions that are tuned together.
 
     Attributes:
-        agent: Their kind of agent.
         models: Their models, by name.
         sessions: The sessions, by path.
     """
@@ -615,9 +605,6 @@ class TunedGroup:
     """Result of tuning a group.
 
     Attributes:
-        group: The sessions.
-        table: All trials.
-        choice: The choice.
         left: Stages the search did not complete, in words; empty if it is complete.
         searched: Number of plans tried to find the ones in the table.
         sampled: Number of sessions they were tried on.
@@ -647,9 +634,6 @@ class TunedGroup:
         """Choose among the plans tried.
 
         Args:
-            group: The sessions.
-            search: Trials on all of them.
-            coarse: The coarse search on a few of them.
             sampled: The search on a sample, if there was one; otherwise `search`.
             beyond: True if plans may go beyond what has been tried in public.
         """

@@ -104,7 +104,6 @@ class Dimension:
 
     @classmethod
     def of_limit(cls, limit: TunableLimit, values: Iterable[float]) -> Dimension:
-        """Create the dimension of a limit at some values."""
         name = limit.parameter.name
         return cls(limit.entry, tuple({name: limit.proper(value)} for value in values), limit)
 
@@ -133,8 +132,6 @@ class SearchSpace:
 
     Attributes:
         plan: The initial plan.
-        limits: Its limits.
-        triggers: The kinds of trigger of its strategies.
     """
 
     plan: Plan
@@ -313,7 +310,6 @@ def spaces_of(bases: Iterable[Plan], keep: Collection[str] = ()) -> tuple[Search
     """Return the search spaces of plans, including other kinds of trigger of their strategies.
 
     Args:
-        bases: The plans.
         keep: Tools with results that must not change.
     """
     plans = [plan for plan in bases if plan.strategies]

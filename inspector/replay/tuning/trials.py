@@ -92,12 +92,7 @@ class TrialTerms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PreparedSession:
-    """A session prepared for trials: everything independent of the plan, computed once.
-
-    Attributes:
-        inputs: Inputs of replays.
-        baseline: The session with nothing cut.
-    """
+    """A session prepared for trials: everything independent of the plan, computed once."""
 
     inputs: ReplayInputs
     baseline: Replay
@@ -124,10 +119,6 @@ class PreparedSession:
 
     def trials(self, plans: Iterable[Plan], terms: TrialTerms) -> Iterator[Trial | None]:
         """Try plans one after another.
-
-        Args:
-            plans: The plans.
-            terms: Rules for them.
 
         Yields:
             One trial per plan; None if the plan cannot be replayed on this session.
@@ -172,10 +163,7 @@ def _flaw(planned: Replay, found: Recoveries, kept: NDArray[np.bool_], terms: Tr
     """Return the worst flaw of a plan.
 
     Args:
-        planned: The plan on a session.
-        found: Its expected re-fetches and its evidence.
         kept: Per block, True if it must not change, bool.
-        terms: Rules for plans.
     """
     edits = planned.edits
     if next(orphaned_pairs(planned), None) is not None:
@@ -232,7 +220,6 @@ class TrialTable:
     """Trials with a row per plan and a column per session.
 
     Attributes:
-        plans: The plans.
         cost: Per session, dollars with nothing cut, float64.
         calls: Per session, recorded calls, int64.
         saved: Dollars saved, NaN if a plan could not be replayed, float64.
