@@ -52,7 +52,8 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
     """Return a table row: the way of installation and its duration."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_")) or name == "PATH"}
+        names = [name for name in os.environ if name.startswith(("PIP_", "SSL_", "UV_")) or name == "PATH"]
+        kept = {name: os.environ[name] for name in names}
         programs = str(home / "bin")
         places = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": programs, "UV_TOOL_BIN_DIR": programs}
         env = {**kept, "HOME": folder, "LANG": "C.UTF-8", **places}
