@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.cli.commands import COMMANDS
 from inspector.cli.output import CommandError, ProgressLine
-from inspector.session.files import Locator, is_folder, open_error_message
+from inspector.session.files import Locator, is_folder, may_appear, open_error_message
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def detect_format(path: Path) -> Detection:
-    """Detect the format of a file or folder from its beginning.
-
-    Raises:
-        CommandError: It cannot be read, or is not a session.
-    """
+    """Detect the format of a file or folder from its beginning; raise `CommandError` if it is not a session."""
     from inspector.session.errors import SessionError
     from inspector.session.registry import detect
 
@@ -62,11 +58,7 @@ def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
 
 
 def read_text(path: Path) -> str:
-    """Read a small text file the user named, such as a plan.
-
-    Raises:
-        CommandError: It cannot be read as UTF-8.
-    """
+    """Read a small text file the user named, such as a plan; raise `CommandError` if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -116,11 +108,7 @@ def replay_inputs(
 
 
 def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
-    """Return the prices under these assumptions.
-
-    Raises:
-        CommandError: The user's price file is invalid.
-    """
+    """Return the prices under these assumptions; raise `CommandError` for an invalid price file."""
     from inspector.replay.pricing.price_tables import PriceFileError
 
     try:
@@ -142,12 +130,7 @@ LIKE_A_COMMAND = 0.75
 
 
 class ScreenTargets(NamedTuple):
-    """Targets of a command line.
-
-    Attributes:
-        sessions: Sessions to open.
-        folders: Folders to list; None for the agents' own.
-    """
+    """Sessions to open, and folders to list; None for the agents' own."""
 
     sessions: tuple[Path, ...] = ()
     folders: tuple[Path, ...] | None = None
@@ -183,8 +166,6 @@ def may_appear_later(path: Path) -> bool:
 
     A single word may be a mistyped command, and a name similar to a neighboring file a mistyped name.
     """
-    from inspector.session.follow import may_appear
-
     if not may_appear(path):
         return False
     file = Locator.of(path).file

@@ -202,6 +202,18 @@ def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(_mode(path))
 
 
+def may_appear(path: Path) -> bool:
+    """Return True if a session may still appear at a path: it is an empty file, or missing from an existing folder."""
+    file = Locator.of(path).file
+    try:
+        status = os.lstat(file)
+    except FileNotFoundError:
+        return is_folder(file.parent)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size == 0
+
+
 def glob_sorted(folder: Path, pattern: str) -> list[Path]:
     """Return sorted paths that match a glob pattern in a folder; empty if it is not accessible."""
     try:

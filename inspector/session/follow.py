@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import stat
 import time
 from contextlib import closing, suppress
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from inspector.session.errors import SessionError
-from inspector.session.files import FileState, Locator, is_folder, is_link
+from inspector.session.files import FileState, Locator, is_folder, is_link, may_appear
 from inspector.session.open import Loading, load_in_parts, open_reader
 from inspector.session.reader import FileChange
 from inspector.session.registry import detect
@@ -25,18 +24,6 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Session
     from inspector.session.reading_process import ReadingProcess
-
-
-def may_appear(path: Path) -> bool:
-    """Return True if a session may still appear at a path: it is an empty file, or missing from an existing folder."""
-    file = Locator.of(path).file
-    try:
-        status = os.lstat(file)
-    except FileNotFoundError:
-        return is_folder(file.parent)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size == 0
 
 
 def why_not_ready(path: Path) -> str:

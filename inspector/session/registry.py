@@ -21,7 +21,6 @@ from inspector.plug_ins import FORMATS, PlugIn, PlugIns, UnusablePlugInError, fa
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection, Format
-from inspector.session.reader import FileChange
 from inspector.session.sniff import FileKind, Sample
 from inspector.session.zstd import is_zstd
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from inspector.session.format import ContainedSession, FullOutput
     from inspector.session.model import Session
-    from inspector.session.reader import Reader, ReadingProgress
+    from inspector.session.reader import FileChange, Reader, ReadingProgress
 
 
 FOLDER, DATABASE, ARCHIVE, TEXT = FileKind
@@ -309,6 +308,8 @@ class PlugInReader:
             raise _unreadable(self._path, self._plug_in, error) from error
 
     def refresh(self) -> FileChange:
+        from inspector.session.reader import FileChange
+
         try:
             return self._reader.refresh()
         except Exception:  # noqa: BLE001  the session stays as it is

@@ -253,7 +253,8 @@ def read_session(
 
 def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
     """Wait for a session at the path, yielding the reasons why there is none."""
-    from inspector.session.follow import may_appear, why_not_ready
+    from inspector.session.files import may_appear
+    from inspector.session.follow import why_not_ready
 
     text = ""
     while (text or may_appear(path)) and (reason := why_not_ready(path)):

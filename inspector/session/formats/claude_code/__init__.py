@@ -19,7 +19,6 @@ from inspector.session.errors import SessionError
 from inspector.session.files import FileState, exists, glob_sorted, open_for_reading
 from inspector.session.format import Format, FullOutput, sessions_at
 from inspector.session.json import lenient_json, mapping, objects, string
-from inspector.session.model import SideCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -307,6 +306,8 @@ class SideRuns:
             run = self._read(self._folder / name)
         except SessionError:
             return
+        from inspector.session.model import SideCall
+
         purpose = next(purpose for start, purpose in PURPOSES.items() if name.startswith(start))
         for call in run.calls:
             if not run.messages[call.response].is_inherited:
