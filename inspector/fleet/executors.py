@@ -79,11 +79,7 @@ def missing(count: int, total: int, ended: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[Worked]):
-    """Work on one session. The job and its result are sent between processes.
-
-    Attributes:
-        work: A module-level function.
-    """
+    """Work on one session by a module-level function. The job and its result are sent between processes."""
 
     path: Path
     work: Callable[..., Worked]
@@ -99,11 +95,7 @@ class JobLost:
 
 @dataclass(frozen=True, slots=True)
 class JobError:
-    """Exception of a job, sent to the requesting process.
-
-    Attributes:
-        place: Its traceback.
-    """
+    """Exception of a job with its traceback, sent to the requesting process."""
 
     error: Exception
     place: str
@@ -118,11 +110,7 @@ ENDED: Final = JobLost(f"the process that read it died {MOST_TRIES} times; possi
 
 
 class SessionExecutor(ABC):
-    """Executor of jobs on sessions. Use it as a context manager; leaving it ends everything it started.
-
-    Attributes:
-        ended: Reason for an early end, in a few words; empty while the work continues.
-    """
+    """Executor of jobs. Leaving the context ends all work; `ended` is why it ended early, empty before."""
 
     def __init__(self) -> None:
         self.ended = ""
@@ -441,11 +429,7 @@ class ClusterExecutor(SessionExecutor):
 
     @classmethod
     def joining(cls, address: str) -> ClusterExecutor:
-        """Connect to an existing cluster.
-
-        Raises:
-            ClusterError: Nothing answers, or dask.distributed is not installed.
-        """
+        """Connect to an existing cluster; raise `ClusterError` without an answer or dask.distributed."""
         distributed = _distributed()
         try:
             _await_greeting(address)
@@ -458,11 +442,7 @@ class ClusterExecutor(SessionExecutor):
 
     @classmethod
     def local(cls, workers: int) -> ClusterExecutor:
-        """Start a cluster of local processes.
-
-        Raises:
-            ClusterError: dask.distributed is not installed.
-        """
+        """Start a cluster of local processes; raise `ClusterError` if dask.distributed is not installed."""
         distributed = _distributed()
         import dask
 

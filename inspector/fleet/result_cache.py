@@ -184,11 +184,7 @@ class ResultCache:
         return None if entry is None else entry.results.get(key)
 
     def keep(self, path: Path, key: bytes, result: bytes, source: ResultInputs | None) -> None:
-        """Cache a result, replacing results of older content.
-
-        Args:
-            source: Its inputs; None to skip caching.
-        """
+        """Cache a result, replacing results of older content; without a source, skip caching."""
         if self._folder is None or source is None:
             return
         before = self._entry(path)
@@ -205,11 +201,7 @@ class ResultCache:
         return None if entry is None else entry.source
 
     def sniffed_files(self, place: Path | None) -> SniffedFiles:
-        """Return the sessions that an earlier run found by looking into files.
-
-        Args:
-            place: The searched folder; None for the agents' own folders.
-        """
+        """Return the sessions an earlier run found by looking into files; None for the agents' own folders."""
         looked: _Looked | None = self._read(self._file("found", place), _Looked)
         if looked is None or looked.maker != key_of("found"):
             return {}
@@ -278,11 +270,7 @@ class ResultCache:
 
 
 def _seen(paths: Iterable[Path]) -> Iterator[FileSeen]:
-    """Yield the state of files, of everything in folders, and of databases' write-ahead logs.
-
-    Raises:
-        OSError: A file does not exist.
-    """
+    """Yield the state of files, folders' contents and write-ahead logs; raise `OSError` if a file is missing."""
     for path in paths:
         state = _state(path)
         yield state
@@ -320,11 +308,7 @@ def _state(path: Path) -> FileSeen:
 
 @lru_cache(maxsize=64)
 def _content(files: Sequence[FileSeen]) -> bytes:
-    """Compute the digest of files. A file with several sessions is read once.
-
-    Raises:
-        OSError: A file cannot be read.
-    """
+    """Compute the digest of files, reading each once; raise `OSError` if one cannot be read."""
     digest = blake2b(digest_size=_DIGEST)
     for file in files:
         path = Path(os.fsdecode(file.path))

@@ -50,11 +50,7 @@ class PlanRequest:
     settled: Plan | None = None
 
     def for_session(self, session: Session | None) -> Plan:
-        """Return the plan; values that are not named fit the session's tools.
-
-        Raises:
-            PlanError: A strategy, parameter or value is invalid.
-        """
+        """Return the plan; unnamed values fit the session's tools. Raise `PlanError` if it is invalid."""
         from inspector.strategies.presets import PRESETS
 
         if self.settled is not None:
@@ -83,12 +79,7 @@ class SessionTerms:
 
 @dataclass(frozen=True, slots=True)
 class SessionTask:
-    """One session to process.
-
-    Attributes:
-        elsewhere: Keys of calls that are counted for another session.
-        format: Name of its format, if already detected.
-    """
+    """One session to process; calls with keys in `elsewhere` are counted for another session."""
 
     path: Path
     terms: SessionTerms
@@ -96,14 +87,7 @@ class SessionTask:
     format: str = ""
 
     def read(self, *, keeps_texts: bool = False) -> Session:
-        """Read the session.
-
-        Args:
-            keeps_texts: Cache its texts, up to `KEPT_CHARACTERS`, for counting and searching right away.
-
-        Raises:
-            SessionError: It cannot be read, or is not a session.
-        """
+        """Read the session, caching up to `KEPT_CHARACTERS` if asked; raise `SessionError` if unreadable."""
         return open_session(self.path, known=self.format, kept_characters=KEPT_CHARACTERS if keeps_texts else 0)
 
     def key(self, kind: str, *asked: object) -> bytes:
@@ -113,11 +97,7 @@ class SessionTask:
         return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere), *asked)
 
     def inputs(self, session: Session, *, is_counted: bool = True) -> ReplayInputs:
-        """Return the session's replay inputs.
-
-        Args:
-            is_counted: Count its tokens; otherwise they are estimated, for figures that need no exact counts.
-        """
+        """Return the session's replay inputs, with estimated token counts unless `is_counted`."""
         terms = self.terms
         if is_counted:
             return counted_inputs(

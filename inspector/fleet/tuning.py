@@ -408,11 +408,7 @@ class SharedSearch:
     """
 
     def __init__(self, pool: TuningPool, constraints: Constraints, terms: TrialTerms, plans: Sequence[Plan]) -> None:
-        """Prepare the search.
-
-        Args:
-            plans: The plans with limits to tune; empty for every strategy and built-in plan.
-        """
+        """Prepare the search; without plans, tune every strategy and built-in plan."""
         self._pool = pool
         self._constraints = constraints
         self._terms = terms
@@ -652,11 +648,7 @@ def _pool(
 
 
 def _read_sessions(pool: TuningPool) -> tuple[list[FleetSession], dict[Path, str]]:
-    """Return the readable sessions, and the problems of the others.
-
-    Raises:
-        FleetError: None is readable.
-    """
+    """Return the readable sessions, and the problems of the others; raise `FleetError` if none is readable."""
     sessions, problems = pool.read()
     if not sessions and problems:
         raise FleetError(next(iter(problems.values())))
