@@ -80,11 +80,7 @@ def session_name(session: LiveSession) -> str:
 
 
 class AlertRules:
-    """Rules with their state per session. Pass every snapshot of the watch to `check`, and also as time passes.
-
-    Attributes:
-        limits: Limit by cause; a cause without one raises no alert.
-    """
+    """Rules with their state per session. Pass every snapshot to `check`; a cause without a limit never alerts."""
 
     def __init__(self, settings: Settings) -> None:
         limits = {
@@ -227,12 +223,7 @@ class _Running(NamedTuple):
 
 
 class Notifier:
-    """Delivers alerts without waiting for a program.
-
-    Attributes:
-        ways: Deliveries, see `settings.WAYS`.
-        command: Words of the user's command; empty for none.
-    """
+    """Delivers alerts in `settings.WAYS` without waiting for a program; `command` is empty for none."""
 
     def __init__(
         self,

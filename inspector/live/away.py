@@ -208,11 +208,7 @@ def _projected(usd: float | None) -> Figure:
 
 
 def advice_lines(name: str, advice: PauseAdvice) -> list[str]:
-    """Format the costs as a table with a heading.
-
-    Args:
-        name: Name of the session, safe for display.
-    """
+    """Format the costs as a table below the session's name, which is safe for display."""
     heads = [age(seconds) for seconds in PAUSES] + ["your pauses"] * bool(advice.best)
     lines = [
         f"{name}: cost of a pause with the next prompt",

@@ -71,12 +71,7 @@ class Spent(NamedTuple):
 
 @dataclass(slots=True)
 class CallSpending:
-    """Calls and their sums.
-
-    Attributes:
-        usd: Their dollars, without calls of unknown cost.
-        unpriced: Number of calls of unknown cost.
-    """
+    """Calls and their sums; `usd` leaves out the unpriced calls."""
 
     calls: list[Spent] = field(default_factory=list)
     tokens: int = 0

@@ -75,11 +75,7 @@ _ATTENTION_ORDER: Final = tuple(Attention)
 
 @dataclass(frozen=True, slots=True)
 class HourlyRate:
-    """Tokens and dollars per hour; tokens are the prompts and responses of all calls, including subagents'.
-
-    Attributes:
-        usd: Dollars per hour; value None without a price.
-    """
+    """Tokens per hour of all calls, including subagents', and dollars per hour, with value None without a price."""
 
     tokens: Figure = UNKNOWN
     usd: Figure = UNKNOWN
@@ -129,11 +125,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A tool call repeated with the same arguments.
-
-    Attributes:
-        tool: Name of the tool, not made safe for display.
-    """
+    """A tool call repeated with the same arguments; the tool's name is not made safe for display."""
 
     tool: str
     times: int

@@ -48,11 +48,7 @@ Json = dict[str, object]
 
 
 def fixed_parts(entry: Json) -> list[Part]:
-    """Format the parts that do not depend on the time, without the name.
-
-    Args:
-        entry: A session of the snapshot, in the form of `inspector.live.snapshot.to_entry`.
-    """
+    """Format the parts of a snapshot's `to_entry` that do not depend on the time, without the name."""
     from inspector.report.numbers import ON_SCREEN, window_size
 
     parts = []
@@ -264,11 +260,7 @@ def _safe(value: object, limit: int = 40) -> str:
 
 
 def kept_path(key: str) -> str:
-    """Return the file of a kept snapshot, in the cache folder.
-
-    Args:
-        key: A session's path, or the folder whose newest session is shown.
-    """
+    """Return the cache file of a snapshot by its key: a session's path, or the folder whose newest is shown."""
     from zlib import crc32
 
     return f"{_cache_folder()}/{crc32(key.encode('utf-8', 'surrogatepass')):08x}-{len(key)}.json"
@@ -294,11 +286,7 @@ def read_kept(key: str, version: str) -> Json:
 
 
 def keep_saving(session: str, version: str, low: float, high: float) -> None:
-    """Keep the net saving of a session's best plan, as shares of its cost, for its status lines of a day.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Keep the net saving of a best plan, as shares of cost, for a day's status lines; may raise `OSError`."""
     key = SAVING + os.path.realpath(session)
     path = kept_path(key)
     os.makedirs(_cache_folder(), mode=0o700, exist_ok=True)  # noqa: PTH103  light

@@ -425,11 +425,7 @@ def scan(folders: Iterable[Path] | None = None, pricing: Pricing | None = None) 
 
 
 def session_status(path: Path, pricing: Pricing | None = None) -> LiveSession:
-    """Return the status of one session, running or not.
-
-    Raises:
-        SessionError: It cannot be read as a session.
-    """
+    """Return the status of one session, running or not; raise `SessionError` if it cannot be read."""
     from inspector.replay.pricing.prices import Pricing
 
     reader = LiveReader(path)
