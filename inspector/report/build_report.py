@@ -100,12 +100,7 @@ def plan_of_facts(facts: PlanFacts | SavingPlanFacts) -> Plan | None:
 
 
 def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, options: ReportOptions) -> PlanFacts:
-    """Report one plan.
-
-    Args:
-        baseline: The session with nothing cut.
-        uses: Later uses of earlier results in the session; None to omit them.
-    """
+    """Report one plan; without `uses` (None), later uses of earlier results are omitted."""
     found = compared(baseline, planned)
     outcome = plan_outcome(baseline, planned) if options.details or options.explain else None
     missed = None if uses is None else recoveries(baseline, planned, uses)
@@ -235,12 +230,7 @@ def saving(saved: Savings) -> Saving:
 
 
 def to_report(of: type[Measured], found: object, /, **words: object) -> Measured:
-    """Read the figures of one type from a result.
-
-    Args:
-        found: Has the figures, under the names in the catalogue.
-        words: Further fields, and figures that are not read from the result.
-    """
+    """Read the figures of one type from a result, under their catalogue names; `words` are further fields."""
     figures = {name: value for name, value in words.items() if isinstance(value, Figure)}
     names = [name for name in quantities(of) if name not in words or name in figures]
     values, known = _read(of, found, names, figures)
@@ -419,11 +409,7 @@ def _band_facts(band: Band) -> BandFacts:
 def ledger_facts(
     baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
 ) -> Ledger:
-    """Build the ledger: every call and every block, without a plan and under each.
-
-    Args:
-        uses: Later uses of earlier results in the session; None without a plan.
-    """
+    """Build the ledger: every call and every block, without a plan (`uses` is None) and under each."""
     return Ledger(
         window=baseline.inputs.window.size,
         calls=_calls(baseline, planned, misses, uses),
@@ -650,11 +636,7 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
 
 
 def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissFacts:
-    """Convert one miss.
-
-    Args:
-        known: Certainty of the cache reads.
-    """
+    """Convert one miss; `known` is the certainty of the cache reads."""
     call, reported = history.session.calls[miss.call], miss.reported
     return to_report(
         CacheMissFacts,

@@ -79,11 +79,7 @@ class Target:
 
 
 def export_to(target: Target, plan: Plan) -> Exported:
-    """Export a plan to a system.
-
-    Raises:
-        ExportError: The system has no counterpart of any strategy in the plan.
-    """
+    """Export a plan to a system; raise `ExportError` if it has no counterpart of any strategy."""
     chosen: dict[str, Strategy] = {}
     left_out: list[str] = []
     for strategy in plan.strategies:
@@ -180,12 +176,7 @@ PLAN_FILE = "plan.toml"
 
 @dataclass(frozen=True, slots=True)
 class ApplyMethod:
-    """A way to apply a plan other than an agent's settings.
-
-    Attributes:
-        takes: The plans it applies, in words.
-        export: Writes a plan for it; raises `ExportError` if it can apply no part of the plan.
-    """
+    """A way to apply a plan other than an agent's settings; `export` raises `ExportError` if it applies no part."""
 
     name: str
     title: str
@@ -577,11 +568,7 @@ def describe_applied_plan(name: str, plan: Plan, session: Session | None) -> str
 
 @lru_cache(maxsize=512)
 def answer_for(name: str, plan: Plan) -> AgentSupport:
-    """Determine whether the agent that wrote a session can apply a plan, and how.
-
-    Args:
-        name: The format of the session.
-    """
+    """Determine whether the agent that wrote a session, by its format, can apply a plan, and how."""
     known = format_named(name)
     agent = name if known is None else known.title
     names = OF_AGENTS.get(name)
@@ -627,12 +614,7 @@ def _exported(plan: Plan, name: str) -> Exported | None:
 
 @dataclass(frozen=True, slots=True)
 class CompactionSetting:
-    """An agent's compaction setting.
-
-    Attributes:
-        name: The agent, by the name of its session format.
-        write: Writes the configuration for a threshold and a window, both in tokens; the window is None if unknown.
-    """
+    """An agent's compaction setting, written for a threshold and a window (None if unknown), both in tokens."""
 
     name: str
     title: str

@@ -300,11 +300,7 @@ def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[Ses
 def folder_misses(
     misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeChange | None], cost_usd: float | None
 ) -> FolderMissesFacts:
-    """Compute the totals of the misses of sessions.
-
-    Args:
-        cost_usd: Cost of all sessions.
-    """
+    """Compute the totals of the misses of sessions; `cost_usd` is the cost of all sessions."""
     every = [miss for mine in misses for miss in mine]
     found = [miss for miss in every if not miss.expected]
     calls, tokens, usd, extra, known = _sums(found)

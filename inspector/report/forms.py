@@ -173,11 +173,7 @@ _NEEDED = tuple(name for name in NeededLaterFacts.__struct_fields__ if name != "
 
 
 def calls_csv(report: Report) -> str:
-    """Write one row per call: recorded, without a plan, and under every plan.
-
-    Raises:
-        ValueError: The report holds no ledger.
-    """
+    """Write one row per call: recorded and under every plan; raise `ValueError` without a ledger."""
     if report.ledger is None:
         raise ValueError("the report holds no ledger")
     plans = _plan_names(len(report.plans))
@@ -202,11 +198,7 @@ def calls_csv(report: Report) -> str:
 
 
 def blocks_csv(report: Report) -> str:
-    """Write one row per block: its resend cost, and its rendition under every plan.
-
-    Raises:
-        ValueError: The report holds no ledger.
-    """
+    """Write one row per block: its resend cost, and its rendition by plan; raise `ValueError` without a ledger."""
     if report.ledger is None:
         raise ValueError("the report holds no ledger")
     plans = _plan_names(len(report.plans))

@@ -326,11 +326,7 @@ def _diagnostic(diagnostic: Diagnostic) -> tuple[str, str, str, str]:
 
 
 def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: int, *, color: bool = False) -> str:
-    """List sessions, a row each in the given order, with the full path last.
-
-    Args:
-        left_out: Number of older sessions that are not listed.
-    """
+    """List sessions in the given order, a row each, with the full path last; older `left_out` are counted."""
     page = Page(color=color)
     head = ("changed (UTC)", "format", "model", "calls", "tokens", "cost", "subagent", "title", "path")
     rows = [_row(header, summary) for header, summary in sessions]
@@ -492,12 +488,7 @@ def plan_data(plan: KnownPlan) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ClassedTool:
-    """One tool of a session.
-
-    Attributes:
-        meaning: Assumed purpose.
-        tier: Tier of its stale results in tiered truncation.
-    """
+    """One tool of a session, with its assumed purpose and the tier of its stale results in tiered truncation."""
 
     name: str
     calls: int

@@ -50,12 +50,7 @@ def rounded(value: float | None, digits: int) -> float | None:
 
 
 class NumberFormat(NamedTuple):
-    """Number format of one kind of output.
-
-    Attributes:
-        digits: Digits of a shortened count.
-        is_full: Money and percentages keep their decimals at any size.
-    """
+    """Number format of one kind of output: digits of a shortened count; money keeps its decimals if full."""
 
     digits: int
     is_full: bool
@@ -171,11 +166,7 @@ class NumberFormat(NamedTuple):
         return self.percent(None if value is None else 100 * value)
 
     def shares_of_parts(self, parts: Sequence[float | None]) -> list[str]:
-        """Format the shares of all parts of a whole with equal precision, so that they add up to 100 as written.
-
-        Args:
-            parts: Share of each, 0.25 for a quarter; they add up to 1.
-        """
+        """Format all shares of a whole, 0.25 for a quarter, so that they add up to 100 as written."""
         shares = [part for part in parts if part is not None and not math.isnan(part)]
         scale = 1000 if self.is_full else 100
         whole = [math.floor(share * scale) for share in shares]

@@ -45,11 +45,7 @@ def net_words(net: NetRange, numbers: NumberFormat) -> str:
 
 
 def saved_words(saved: float | None, net: NetRange, numbers: NumberFormat) -> str:
-    """Return `net $8.36 to $9.10 (saves $12.41)`; empty without a price, or without a saving.
-
-    Args:
-        saved: Dollars saved without re-fetches.
-    """
+    """Return `net $8.36 to $9.10 (saves $12.41)`; empty without a price or a saving (before re-fetches)."""
     if net[0] is None or saved is None or saved <= 0:
         return ""
     return f"{net_words(net, numbers)} (saves {numbers.dollars(saved)})"
@@ -85,11 +81,7 @@ def _estimate(expected: tuple[float, float, float], counted: Callable[[int], str
 
 
 def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:
-    """Return `net $1.37 to $1.90`, or a share of the tokens without a price.
-
-    Args:
-        needed: Cut text that was needed later; None if not determined.
-    """
+    """Return `net $1.37 to $1.90`, or a share of the tokens without a price."""
     if saved.usd is None:
         return f"{numbers.percent(saved.percent)} of the tokens"
     net = "" if needed is None else net_words(net_of(needed), numbers)

@@ -232,18 +232,10 @@ class _RandomWords:
 
 
 class SecretRedactor:
-    """Masks secrets in texts, and counts them by kind.
-
-    Attributes:
-        masked: Number of masked secrets by kind.
-    """
+    """Masks secrets in texts, and counts them by kind in `masked`."""
 
     def __init__(self, *, needs_detector: bool = True) -> None:
-        """Load the detector.
-
-        Raises:
-            DetectorMissingError: It is required and not installed.
-        """
+        """Load the detector; raise `DetectorMissingError` if it is required and not installed."""
         self._finders: tuple[Finder, ...] = (*ALL_RULES, *_detector(is_needed=needs_detector))
         self.masked: Counter[str] = Counter()
 
@@ -259,11 +251,7 @@ class SecretRedactor:
         return merge_overlapping(self._secrets(text))
 
     def part(self, text: str, begin: int, end: int) -> str:
-        """Return a part of a text with its secrets masked, including those that its edges cut.
-
-        Args:
-            end: Exclusive end of the part.
-        """
+        """Return a part of a text, `end` exclusive, with secrets masked, including those that its edges cut."""
         end = min(end, len(text))
         first = max(0, begin - MARGIN_CHARACTERS)
         parts, at = [], begin

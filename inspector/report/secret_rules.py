@@ -64,11 +64,7 @@ _LAST_CODE = 0x10FFFF
 
 @dataclass(frozen=True, slots=True)
 class DecodedView:
-    """One decoded view of a text.
-
-    Attributes:
-        source: The view it was decoded from; None for the original.
-    """
+    """One decoded view of a text; `source` is the view it was decoded from, None for the original."""
 
     text: str
     source: DecodedView | None = None
@@ -95,11 +91,7 @@ class DecodedView:
         yield start, stop
 
     def span(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the range in the original text of a range in this view.
-
-        Args:
-            stop: End in this view, exclusive; more than `start`.
-        """
+        """Return the range in the original text of a range in this view, `stop` exclusive."""
         reading = self
         while reading.source is not None:
             start, stop = reading._in_source(start)[0], reading._in_source(stop - 1)[1]
@@ -207,11 +199,7 @@ def merge_overlapping(found: Iterable[Found]) -> list[Found]:
 
 
 def masked(text: str, found: Iterable[Found]) -> str:
-    """Replace each secret with a mask.
-
-    Args:
-        found: The secrets, as returned by `merge_overlapping`.
-    """
+    """Replace each secret with a mask; `found` is from `merge_overlapping`."""
     parts: list[str] = []
     end = 0
     for one in found:

@@ -140,11 +140,7 @@ def subagents_text(found: SubagentCosts, numbers: NumberFormat, together: float 
 
 
 def without_texts(found: SubagentCosts, title: Callable[[str], str]) -> SubagentCosts:
-    """Return the costs for a report: paths and names masked, dollars rounded.
-
-    Args:
-        title: Masks a title, or returns an empty text.
-    """
+    """Return the costs for a report: paths, names and titles masked, dollars rounded."""
     sessions = tuple(
         replace(
             each,
@@ -233,21 +229,13 @@ def between(band: Band | BandFacts, numbers: NumberFormat) -> str:
 def rounded_to(
     value: float, band: Band | BandFacts, numbers: NumberFormat, towards: Callable[[float], float] = round
 ) -> str:
-    """Format dollars, rounded to the precision of a spread.
-
-    Args:
-        towards: Rounding function for steps: the ends of a range are never rounded to the optimistic side.
-    """
+    """Format dollars, rounded to the precision of a spread; ends of a range are never rounded optimistically."""
     step = _step(band)
     return numbers.short_dollars(value) if step is None else _written(value, step, numbers, towards)
 
 
 def adding_up(before: Band, saved: Band, numbers: NumberFormat) -> tuple[str, str, str]:
-    """Format a cost without a plan, the cost with it, and the saving, so that they add up as written.
-
-    Args:
-        saved: Dollars saved; negative if the plan costs more.
-    """
+    """Format cost without a plan, cost with it, and saving (negative for a loss), adding up as written."""
     step = min((each for each in (_step(before), _step(saved)) if each is not None), default=None)
     if step is None:
         after = before.middle - saved.middle
@@ -273,11 +261,7 @@ def _written(value: float, step: float, numbers: NumberFormat, towards: Callable
 
 
 def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:
-    """Describe the saving per day: `saves about $45 a day`, `costs about $45 more a day`.
-
-    Args:
-        is_most: Recoveries are not subtracted yet: `saves up to $45 a day`.
-    """
+    """Describe the saving per day: `costs about $45 more a day`; before recoveries, `saves up to $45 a day`."""
     dollars = about(_positive(day), numbers)
     if day.middle < 0:
         return f"costs about {dollars} more a day"
@@ -329,11 +313,7 @@ def bands_of(found: ProjectionFacts) -> tuple[Band, Band]:
 
 
 def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") -> tuple[str, str]:
-    """Return label and text of a report line on a saving over many runs.
-
-    Args:
-        name: The plan, if the line is not below its name.
-    """
+    """Return label and text of a line on a saving over many runs; `name` is the plan if not shown above."""
     day, month = bands_of(found)
     text = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
     return runs_a_day(runs_of(found)), f"{f'{name} ' if name else ''}{text}"
@@ -369,12 +349,7 @@ class KeptTrim(NamedTuple):
 
 @dataclass(frozen=True)
 class SessionTrims:
-    """Results of a session trimmed by the hook.
-
-    Attributes:
-        by_call: Newest trim of each result, by tool call id.
-        saved: Characters left out, as in `inspector hook stats`.
-    """
+    """A session's trims by the hook, newest by tool call id, and characters left out as in `inspector hook stats`."""
 
     by_call: Mapping[str, KeptTrim]
     count: int
@@ -417,11 +392,7 @@ def session_trims(session: Session) -> SessionTrims | None:
 
 
 def trim_in_words(kept: KeptTrim, recall: str) -> str:
-    """Describe a trim: `trimmed by the hook: 12,400 → 2,000 tokens (est.), original: inspector recall ID`.
-
-    Args:
-        recall: The command that prints the original.
-    """
+    """Describe a trim: `trimmed by the hook: 12,400 → 2,000 tokens (est.), original: inspector recall ID`."""
     before, after = (ON_SCREEN.whole(estimated_tokens(each)) for each in (kept.trim.original, kept.trim.trimmed))
     original = f"original: {recall}" if kept.is_kept else "its original is no longer stored"
     return f"trimmed by the hook: {before} → {after} tokens (est.), {original}"

@@ -127,11 +127,7 @@ def summarize(
 
 
 def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bool = True) -> SessionSummary:
-    """Summarize a session.
-
-    Args:
-        pricing: Prices; None for the user's own.
-    """
+    """Summarize a session; without `pricing`, at the user's own prices."""
     # A session that only has copied calls is shown with its copied calls, unless their original is available.
     own = session.own_calls or without_copied_calls(session).calls
     reported = [call for call in own if call.usage is not None and call.usage.prompt]

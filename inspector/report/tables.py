@@ -156,11 +156,7 @@ class FigureCells:
 
 
 def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
-    """Explain why rows of dollars do not add up to their total as written; empty if they do.
-
-    Args:
-        parts: Dollars of each; None if unknown and not in any total.
-    """
+    """Explain why dollars, None if unknown, do not add up to their total as written; empty if they do."""
     together = IN_TEXT.sum_of_dollars([part for part in parts if part is not None])
     if total is None or together is None or IN_TEXT.dollars(together) == IN_TEXT.dollars(total):
         return ""
@@ -201,12 +197,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TotalsRow:
-    """One row: a figure in every column.
-
-    Attributes:
-        cells: One per column.
-        part: Label in a line below its total; empty if it is not a part.
-    """
+    """One row: a figure in every column; `part` labels it below its total, empty if it is not a part."""
 
     label: str
     cells: tuple[Cell, ...]
@@ -247,11 +238,7 @@ def plan_letter(index: int) -> str:
 
 
 def columns_of(report: Report, *, is_merged: bool = False) -> list[Column]:
-    """Return the columns: recording if there is one, baseline, every plan.
-
-    Args:
-        is_merged: Merge recording and baseline if all their totals are equal.
-    """
+    """Return the columns: recording, baseline, plans; `is_merged` merges the first two if all totals are equal."""
     recorded = [Column(RECORDED, ("recorded",))] if report.recorded is not None else []
     if recorded and is_merged and _is_recorded(report.baseline, report.recorded):
         recorded = []

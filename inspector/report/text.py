@@ -303,11 +303,7 @@ ABOUT_RESENT = "token-calls: tokens, once per sending call; newest: in the newes
 
 
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
-    """Write the whole report.
-
-    Args:
-        color: Use colors and bold type; the words are the same without.
-    """
+    """Write the whole report; with `color` in colors and bold type, in the same words."""
     page = Page(width, color=color)
     heading(page, report)
     page.line()

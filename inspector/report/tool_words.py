@@ -100,11 +100,7 @@ def call_summary(arguments: str, working_directory: str = "") -> str:
 
 
 def result_words(text: str) -> str:
-    """Return the text of a tool's result without agents' wrappers, after the exit code of a failed command.
-
-    Returns:
-        The unchanged text if there is no known wrapper; not sanitized yet.
-    """
+    """Return a result's text without agents' wrappers, after a failed command's exit code; not sanitized yet."""
     if (heading := _HEADING.match(text)) is not None:
         return _after_exit(heading[0], text[heading.end() :])
     if (tagged := _TAGS.match(text)) is not None:

@@ -51,11 +51,7 @@ class AddressSpaceError(ChartsMissingError):
 
 
 def load_drawing() -> ModuleType:
-    """Import the drawing library.
-
-    Raises:
-        ChartsMissingError: It is not installed, or has too little address space.
-    """
+    """Import the drawing library; raise `ChartsMissingError` if it is missing or has too little address space."""
     limit = address_space_limit()
     if limit is not None and limit < ADDRESS_SPACE_NEEDED:
         needed, allowed = (f"{size / 2**30:.3g} GB" for size in (ADDRESS_SPACE_NEEDED, limit))
@@ -88,14 +84,7 @@ def svg(specification: dict[str, Any]) -> str:
 
 
 def png(picture: str, scale: float) -> bytes:
-    """Convert an SVG picture to PNG.
-
-    Args:
-        scale: Pixels per pixel of the SVG.
-
-    Raises:
-        ChartsMissingError: The library is not usable here.
-    """
+    """Convert an SVG to PNG, `scale` pixels per SVG pixel; raise `ChartsMissingError` without the library."""
     drawn: bytes = load_drawing().svg_to_png(picture.replace(ANY_FIXED_WIDTH, FIXED_WIDTH), scale=scale)
     return drawn
 
@@ -110,14 +99,7 @@ def still(specification: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def script(own: str) -> str:
-    """Bundle the drawing library with a script.
-
-    Args:
-        own: A script that finds the library as `vegaEmbed`.
-
-    Raises:
-        ChartsMissingError: The library is not usable here.
-    """
+    """Bundle the drawing library (`vegaEmbed`) with a script; raise `ChartsMissingError` without the library."""
     bundle: str = load_drawing().javascript_bundle(own)
     # In a page, these would end the script or open a comment anywhere.
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -312,12 +294,7 @@ class _Frame:
 
 
 def plain_svg(specification: dict[str, Any]) -> str:
-    """Draw a chart as SVG.
-
-    Raises:
-        KeyError: It uses an unsupported feature.
-        ValueError: It uses an unsupported feature.
-    """
+    """Draw a chart as SVG; raise `KeyError` or `ValueError` for an unsupported feature."""
     layers = _layers(specification)
     width, height = float(specification["width"]), float(specification["height"])
     config = specification["config"]

@@ -111,10 +111,6 @@ Part = Table | Line | Code | Chart
 
 
 def note_line(total: float | None, parts: Iterable[float | None]) -> list[Line]:
-    """Explain why the rows of a table do not add up to their total as written; empty if they do.
-
-    Args:
-        parts: Dollars of each; None if unknown and not in any total.
-    """
+    """Explain why dollars, None if unknown, do not add up to their total as written; empty if they do."""
     note = rounding_note(total, parts)
     return [Line((Cell(note),))] if note else []

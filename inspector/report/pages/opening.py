@@ -274,12 +274,7 @@ def _about_ends(plan: PlanFacts, month: Band) -> str:
 
 
 def _saving(plan: PlanFacts | SavingPlanFacts, text: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
-    """Describe a plan's saving and effect.
-
-    Args:
-        text: Subject of the sentence.
-        steps: Path of the plan in the report.
-    """
+    """Describe a plan's saving and effect; `text` is the subject, `steps` the plan's path in the report."""
     name = "tokens" if plan.saved.usd is None else "usd"
     amount, share = (figures.cell(*steps, "saved", each) for each in (name, "percent"))
     unit = " prompt tokens" if name == "tokens" else ""
@@ -429,12 +424,7 @@ def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
 def _saved_tile(
     report: Report, plan: PlanFacts | SavingPlanFacts, figures: FigureCells, steps: tuple[Step, ...], more: str = ""
 ) -> Tile:
-    """Build the tile of a plan's net saving, with the share of its saving and who can apply it.
-
-    Args:
-        steps: Path of the plan in the report.
-        more: Further words of its note.
-    """
+    """Build the tile of a plan's net saving; `steps` is its path in the report, `more` extends the note."""
     priced, needed = plan.saved.usd is not None, plan.needed_later
     amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
     # The suffix ", suggested as" is redundant here: the tile is the best plan's anyway.
