@@ -26,11 +26,7 @@ SECONDS_PER_DAY: Final = 86_400.0
 
 
 class RunsPerDay(NamedTuple):
-    """Number of runs per day like a session, which no session records.
-
-    Attributes:
-        is_assumed: True if the user did not set it.
-    """
+    """Number of runs per day like a session, which no session records; assumed if the user did not set it."""
 
     number: float
     is_assumed: bool = False
@@ -78,14 +74,7 @@ class Assumptions:
     days_per_month: float = DAYS_PER_MONTH
 
     def pricing(self, price_file: Path | None = None) -> Pricing:
-        """Load prices under these assumptions.
-
-        Args:
-            price_file: A price file instead of the one in the settings folder.
-
-        Raises:
-            PriceFileError: The price file cannot be used.
-        """
+        """Load prices, from `price_file` if given; raise `PriceFileError` if it cannot be used."""
         from inspector.replay.pricing.prices import Pricing
 
         return Pricing.load(price_file, factor=self.factor, model=self.model, rates=self.rates)

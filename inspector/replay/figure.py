@@ -29,12 +29,7 @@ def lowest_confidence(*known: HowKnown) -> HowKnown:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with its confidence.
-
-    Attributes:
-        value: The number; None if unknown, for example a cost without a price.
-        is_lower_bound: True for a lower bound, if a part is unknown.
-    """
+    """A number with its confidence; None if unknown, and a lower bound if a part is unknown."""
 
     value: float | None
     known: HowKnown

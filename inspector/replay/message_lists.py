@@ -254,11 +254,7 @@ class Conversation:
         return len(self._entries)
 
     def add(self, *messages: MessageDict) -> None:
-        """Append user messages, the model's responses, or tool results. They are stored unchanged.
-
-        Raises:
-            MessageListError: One of them is not a message; none is added.
-        """
+        """Append messages unchanged; raise `MessageListError`, adding none, if one of them is not a message."""
         self._entries.extend(_checked(messages, len(self._entries)))
 
     @property
@@ -362,11 +358,7 @@ def _why_no_message(value: object) -> str:
 
 
 def resolve_plan(plan: Plan | str) -> Plan:
-    """Return a plan from its one-line form or the name of a built-in plan.
-
-    Raises:
-        PlanError: The text is invalid.
-    """
+    """Return a plan from its one-line form or the name of a built-in plan; raise `PlanError` for other text."""
     if not isinstance(plan, str):
         return plan
     if plan in PRESETS and plan not in STRATEGIES:
@@ -375,11 +367,7 @@ def resolve_plan(plan: Plan | str) -> Plan:
 
 
 def inputs_of_messages(session: Session, table: TokenTable | None = None) -> ReplayInputs:
-    """Build the replay inputs of a conversation in memory; cut texts are counted exactly.
-
-    Args:
-        table: Its token counts; counted here by default.
-    """
+    """Build the replay inputs of a conversation in memory, counted here without a table; cut texts exactly."""
     return ReplayInputs.of(History.of(session), table or _counted(session), precise=True)
 
 
@@ -404,11 +392,7 @@ class _Change(NamedTuple):
 
 
 def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[int, Rendition]) -> list[MessageDict]:
-    """Return the messages as sent by a plan; the input is not changed.
-
-    Args:
-        sent: Renditions by block index, for blocks that are not sent whole.
-    """
+    """Return the messages as sent by a plan, from the renditions of changed blocks; the input is not changed."""
     changed: dict[int, dict[_Place, _Change]] = {}
     for index, rendition in sent.items():
         block = session.blocks[index]
@@ -556,11 +540,7 @@ class Unpaired:
     """
 
     def __init__(self, replay: Replay, call: int) -> None:
-        """Find the blocks to leave out.
-
-        Args:
-            call: The call; `history.call_count` for the next one.
-        """
+        """Find the blocks to leave out; call `history.call_count` is the next one."""
         self.blocks: dict[int, str] = {}
         waiting: dict[str, list[int]] = {}
         answered: set[str] = set()

@@ -117,11 +117,7 @@ def _needs_one(history: History) -> bool:
 
 @dataclass(frozen=True)
 class _BorrowedCalibrations:
-    """Cache of fits from other files, for the lifetime of the process.
-
-    Attributes:
-        known: File size and fits by file and vocabulary.
-    """
+    """Cache of fits from other files in this process: file size and fits by file and vocabulary."""
 
     known: dict[tuple[Path, str], tuple[int, tuple[BorrowedCalibration, ...]]] = field(default_factory=dict)
 
@@ -492,11 +488,7 @@ def _read(
     counter: Counter | None,
     is_cancelled: Callable[[], bool],
 ) -> _ReadSubagent | None:
-    """Read a session and price its calls; None if cancelled.
-
-    Raises:
-        SessionError: It cannot be read.
-    """
+    """Read a session and price its calls; None if cancelled. Raise `SessionError` if it cannot be read."""
     session = open_session(one.path)
     history = History.of(session)
     table, source = TokenTable.estimated(session), None

@@ -287,12 +287,7 @@ def _kind_and_version(name: str) -> tuple[tuple[str, ...], tuple[int, int] | Non
 
 
 class IdleRule(NamedTuple):
-    """Conditions for compacting an idle session.
-
-    Attributes:
-        min_tokens: Smallest prompt.
-        after_seconds: Time since the last reply.
-    """
+    """Conditions for compacting an idle session: smallest prompt in tokens, and seconds since the last reply."""
 
     min_tokens: int = MIN_TOKENS
     after_seconds: float = AFTER_SECONDS

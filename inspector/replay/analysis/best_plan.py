@@ -97,11 +97,7 @@ def replays_of(inputs: ReplayInputs, plans: Iterable[Plan]) -> Iterator[Replay]:
 
 
 def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None = None) -> Iterator[ComparedPlan]:
-    """Replay a session under each plan and yield each result immediately.
-
-    Args:
-        baseline: The session with nothing cut, if already replayed.
-    """
+    """Replay a session under each plan, yielding each result; `baseline` is the replay with nothing cut, if any."""
     baseline = baseline or replay(inputs, Plan())
     for planned in replays_of(inputs, plans):
         yield compared(baseline, planned)
@@ -130,12 +126,7 @@ def first_firing(planned: Replay) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PlanAsModel:
-    """A plan at both prices.
-
-    Attributes:
-        recorded: Its recoveries and net savings at the recorded models.
-        other: The same at the other model.
-    """
+    """A plan with its recoveries and net savings at the recorded models and at the other model."""
 
     plan: Plan
     recorded: Recoveries
@@ -239,11 +230,7 @@ _SECONDS_OF_WAIT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SavingPlan:
-    """A plan with savings.
-
-    Attributes:
-        recoveries: Its cuts that were needed later, priced.
-    """
+    """A plan with savings; `recoveries` are its cuts that were needed later, priced."""
 
     plan: Plan
     savings: Savings
@@ -482,11 +469,7 @@ def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancell
 
 
 def is_worthwhile(found: SavingPlan, planned: Replay, *, beyond: bool = False) -> bool:
-    """Return True if a plan can be recommended.
-
-    Args:
-        beyond: True if it may go beyond what has been tried in public.
-    """
+    """Return True if a plan can be recommended; with `beyond`, also beyond what has been tried in public."""
     is_safe = found.recoveries.is_low_risk if beyond else found.recoveries.is_recommendable
     return _judged(found) >= WORTHWHILE and is_safe and is_sound(planned)
 

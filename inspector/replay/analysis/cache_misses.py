@@ -115,11 +115,7 @@ def missed_calls(replay: Replay) -> NDArray[np.bool_]:
 
 
 def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_without_plan: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the calls that miss the prompt cache because of a plan's edits, ascending.
-
-    Args:
-        missed_without_plan: Result of `missed_calls` with nothing cut.
-    """
+    """Return the calls that miss the cache because of a plan's edits, ascending; see `missed_calls`."""
     edited = np.flatnonzero(replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_without_plan)
     return edited[is_miss(readable_tokens(replay, edited), replay.ledger.cache_read[edited])]
 
@@ -167,11 +163,7 @@ class MissEvidence:
     """Finds evidence for the cause of a miss, call by call."""
 
     def __init__(self, replay: Replay, missed_without_plan: NDArray[np.bool_]) -> None:
-        """Index a replay and the recorded data around it.
-
-        Args:
-            missed_without_plan: Per call, True if it also missed the cache with nothing cut.
-        """
+        """Index a replay; `missed_without_plan` is True for calls that also missed with nothing cut."""
         self._replay = replay
         self._missed_anyway = missed_without_plan
         inputs = replay.inputs
@@ -457,11 +449,7 @@ def _difference(one: Figure, other: Figure) -> Figure:
 
 
 def cache_misses(replay: Replay, missed_without_plan: NDArray[np.bool_] | None = None) -> CacheMisses:
-    """Explain and price every cache miss of a replay.
-
-    Args:
-        missed_without_plan: Result of `missed_calls` with nothing cut; None to compute it.
-    """
+    """Explain and price every cache miss of a replay; `missed_without_plan` is computed if it is None."""
     ledger = replay.ledger
     prompt, read = ledger.prompt_tokens, ledger.cache_read
     unread = prompt - read

@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 
 
 class RemovedPart(NamedTuple):
-    """Blocks of one kind that were removed together.
-
-    Attributes:
-        tool: Their tool; empty for other kinds. May contain session text.
-    """
+    """Blocks of one kind that were removed together; `tool` is empty for other kinds, and may be session text."""
 
     kind: BlockKind
     tool: str
@@ -423,11 +419,7 @@ class CompactionTotals(FigureResult, frozen=True, kw_only=True):
 
 
 def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> CompactionTotals | None:
-    """Compute the totals of all compactions; None if the agent recorded none.
-
-    Args:
-        misses: Its cache misses, if already computed.
-    """
+    """Compute the totals of all compactions; None if the agent recorded none. `misses` are computed if None."""
     history = baseline.history
     session = history.session
     count = sum(not each.is_partial for each in session.compactions)

@@ -251,11 +251,7 @@ def _compacted_at(history: History) -> tuple[int, ...]:
 
 
 def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
-    """Return the contents of a call's prompt.
-
-    Args:
-        state: State of the blocks at the call, from `replay.state`.
-    """
+    """Return the contents of a call's prompt; `state` is `replay.state` at the call."""
     inputs, call = replay.inputs, state.call
     ratio = float(inputs.sizes.ratio[call])
     blocks = replay.history.prompt(call)
@@ -277,11 +273,7 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
 
 
 def prompt_at(replay: Replay, call: int) -> Figure:
-    """Return tokens of a call's prompt as in `context_at`, without its blocks.
-
-    Args:
-        call: The call; `history.call_count` for the next prompt, not yet sent.
-    """
+    """Return tokens of a call's prompt as in `context_at`; call `history.call_count` is the next prompt."""
     return _prompt(replay, call, int(replay.prompt_edits.removed[call]))
 
 

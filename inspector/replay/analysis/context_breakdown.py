@@ -160,12 +160,7 @@ def context_breakdown(
     grouping: Grouping,
     scope: Scope = Scope.WINDOW,
 ) -> ContextBreakdown:
-    """Divide one prompt, or all prompts.
-
-    Args:
-        state: State of the blocks at the call, from `replay.state`.
-        resend: Cost of carrying each block, from `resend_cost`.
-    """
+    """Divide one prompt, or all prompts; `state` is `replay.state` at the call, `resend` from `resend_cost`."""
     history, context = replay.history, context_at(replay, state)
     count = len(history.kind)
     sent, recorded = np.zeros(count), np.zeros(count)
@@ -425,11 +420,7 @@ class FilesInContext:
 
 
 def files_in_context(history: FileHistory, replay: Replay, state: ContextState) -> FilesInContext:
-    """Return a session's files in a call's prompt.
-
-    Args:
-        state: State of the blocks at the call, from `replay.state`.
-    """
+    """Return a session's files in a call's prompt; `state` is `replay.state` at the call."""
     context = context_at(replay, state)
     sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
     is_next = state.call >= replay.history.call_count

@@ -201,11 +201,7 @@ class RecordedCost(Struct, frozen=True, kw_only=True):
 
 
 def recorded_costs(baseline: Replay, subagents: float | None = None) -> tuple[RecordedCost, ...]:
-    """Return the recorded costs of a session, in order.
-
-    Args:
-        subagents: Dollars of its subagents; None if unknown.
-    """
+    """Return the recorded costs of a session, in order; `subagents` are dollars, None if unknown."""
     found = []
     for totals in baseline.inputs.history.session.recorded_totals:
         if totals.cost_usd is None:

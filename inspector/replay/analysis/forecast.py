@@ -93,11 +93,7 @@ _SEED = 20
 
 @dataclass(frozen=True, slots=True)
 class CostComparison:
-    """Dollars without a plan, with it, and saved; savings can be negative.
-
-    Attributes:
-        known: Always projected.
-    """
+    """Projected dollars without a plan, with it, and saved; savings can be negative."""
 
     baseline: Band
     plan: Band
@@ -128,14 +124,7 @@ def band(middle: float, draws: NDArray[np.float64]) -> Band:
 
 
 def resampled_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
-    """Return totals of resampled sessions.
-
-    Args:
-        costs: A row per kind of cost, a column per call; a draw takes the same calls of every row.
-
-    Returns:
-        A row for each row of `costs`, a column per draw.
-    """
+    """Return totals of resampled sessions, a row per kind of cost (row of `costs`), a column per draw."""
     count = costs.shape[1]
     length = _stretch_length(count)
     whole, rest = divmod(count, length)

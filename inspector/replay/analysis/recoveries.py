@@ -260,11 +260,7 @@ TRIED: Final = Envelope(EvidenceLevel.TRIED)
 
 
 def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
-    """Compare a plan's cuts on a session with what has been tried in public.
-
-    Args:
-        cuts: Its cuts, if already found.
-    """
+    """Compare a plan's cuts on a session with what has been tried in public."""
     found = PlanCuts.of(replay) if cuts is None else cuts
     if not len(found.block):
         return TRIED
@@ -306,12 +302,7 @@ class Rate(NamedTuple):
 
 
 class MeasuredRate(NamedTuple):
-    """A rate measured on recorded cuts, as `scripts/real_cuts.py` measures them.
-
-    Attributes:
-        cuts: Number of cut results; None if not reported.
-        source: Recorded sessions.
-    """
+    """A rate measured on recorded cuts by `scripts/real_cuts.py`; `cuts` is their number, None if not reported."""
 
     rate: Rate
     cuts: int | None
@@ -382,11 +373,7 @@ NO_REFETCHES: Final = Refetches(Rate(0.0, 0.0, 0.0), Rate(0.0, 0.0, 0.0), Rate(0
 
 
 def expected_refetches(replay: Replay, cuts: PlanCuts | None = None) -> Refetches:
-    """Sum the rates of all results that a plan cuts, and price the re-fetches.
-
-    Args:
-        cuts: Its cuts, if already found.
-    """
+    """Sum the rates of all results that a plan cuts, and price the re-fetches."""
     found = PlanCuts.of(replay) if cuts is None else cuts
     calls = replay.history.call_count
     # A cut that only the next call would show saves nothing so far, and costs nothing.
@@ -586,12 +573,7 @@ def is_net_sure(low: float | None, expected: Refetches, *, drops_text: bool) -> 
 
 
 def recoveries_to_break_even(saved: float | None, each: float | None) -> int | None:
-    """Return the number of recoveries that cost as much as is saved; None without savings or a price.
-
-    Args:
-        saved: Dollars saved without recoveries; None without a price.
-        each: Dollars per recovery; None if there are none.
-    """
+    """Return the recoveries (of `each` dollars) that cost as much as is saved; None without savings or a price."""
     return ceil(saved / each - NOTHING) if each and saved is not None and saved > NOTHING else None
 
 

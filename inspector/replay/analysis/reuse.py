@@ -428,11 +428,7 @@ class ReuseScan:
     """Resumable scan of one state of a session; threads that share it take turns."""
 
     def __init__(self, history: History, gathering: _Gathering | None = None) -> None:
-        """Prepare the scan.
-
-        Args:
-            gathering: Progress from an earlier state; none by default.
-        """
+        """Prepare the scan, or continue `gathering`, the progress from an earlier state."""
         self.history = history
         self._gathering = gathering or _Gathering(keeps_notes=False)
 

@@ -92,12 +92,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A limit's curve so far.
-
-    Attributes:
-        points: By ascending value.
-        is_complete: True if no more values will be replayed.
-    """
+    """A limit's curve so far, by ascending value; complete if no more values will be replayed."""
 
     axis: TunableLimit
     points: tuple[Point, ...]
@@ -200,11 +195,7 @@ def sweep(
 
 
 def _best_tried(points: Sequence[Point], amounts: NDArray[np.float64]) -> int | None:
-    """Return the index of the best point within what has been tried, the last of equal ones; None if there is none.
-
-    Args:
-        amounts: Their dollars or tokens, to which the cost of expected re-fetches is added.
-    """
+    """Return the index of the best tried point (last of equals), by amount plus re-fetch cost, or None."""
     is_tried = np.array([point.is_tried and point.cuts_any for point in points], dtype=bool)
     if not is_tried.any():
         return None
@@ -354,11 +345,7 @@ class Grid:
 def grid(
     inputs: ReplayInputs, plan: Plan, across: TunableLimit, down: TunableLimit, columns: int = 16, rows: int = 10
 ) -> Iterator[Grid]:
-    """Replay a plan at pairs of values over the whole range of two limits.
-
-    Yields:
-        The grid after every replay.
-    """
+    """Replay a plan at pairs of values over the whole range of two limits, yielding the grid after each replay."""
     column_values = values_along(across, across.value_in(plan), columns)
     row_values = values_along(down, down.value_in(plan), rows)
     cost = np.full((len(row_values), len(column_values)), np.nan)
@@ -418,11 +405,7 @@ def _nearest(scale: ValueScale, values: NDArray[np.float64], value: float) -> in
 
 @dataclass(frozen=True, slots=True)
 class TunableLimit:
-    """A tunable limit: one numeric parameter of one of a plan's strategies.
-
-    Attributes:
-        entry: Index of the strategy among the plan's entries.
-    """
+    """One numeric parameter of one of a plan's strategies; `entry` is the strategy's index in the plan."""
 
     entry: int
     strategy: str
@@ -437,11 +420,7 @@ class TunableLimit:
         return unit_of(plan.entries[self.entry].strategy, self.parameter)
 
     def moved(self, plan: Plan, value: float) -> Plan:
-        """Return the plan with another value, and its strategy enabled.
-
-        Raises:
-            ParameterError: The strategy rejects the value in combination with its others.
-        """
+        """Return the plan with another value and its strategy enabled, or raise `ParameterError`."""
         strategy = with_value(plan.entries[self.entry].strategy, self.parameter.name, self.proper(value))
         moved = plan.with_strategy(self.entry, strategy)
         return moved if moved.entries[self.entry].enabled else moved.toggled(self.entry)
@@ -544,12 +523,7 @@ MOST_SECONDS: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class LimitSpread:
-    """Range of results over a limit's range.
-
-    Attributes:
-        least: Smallest amount at a sampled value: dollars, or prompt tokens if there is no price.
-        is_cost: True if the amounts are dollars.
-    """
+    """Range of results over a limit's range, in dollars if `is_cost`, otherwise in prompt tokens."""
 
     axis: TunableLimit
     least: float

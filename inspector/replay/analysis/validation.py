@@ -198,11 +198,7 @@ CLEAR_RULES: Final[Mapping[str, ClearRule]] = {"claude-code": ClearRule(40_000, 
 
 
 def cleared_by(rule: ClearRule, history: History, message: int) -> set[str]:
-    """Return the ids of calls with results that the rule clears before a message.
-
-    Args:
-        message: The message that follows the clearing.
-    """
+    """Return the ids of calls with results that the rule clears before a message, which follows the clearing."""
     session = history.session
     responses = [call.response for call in session.calls]
     last = bisect_left(responses, message) - 1
@@ -277,12 +273,7 @@ class CacheGaps:
 
 @dataclass(frozen=True, slots=True)
 class ResultFit:
-    """Relative errors of predicted tool result sizes.
-
-    Attributes:
-        results: Number of results judged.
-        nine_of_ten: 90th percentile of the error.
-    """
+    """Relative errors of predicted tool result sizes, with their median and 90th percentile."""
 
     results: int
     median: float
@@ -601,12 +592,7 @@ class Invariant(StrEnum):
 
 
 class Violation(NamedTuple):
-    """A violated invariant.
-
-    Attributes:
-        call: The affected call; -1 if it concerns no call.
-        detail: Description of the deviation, without session content.
-    """
+    """A violated invariant; `call` is -1 if it concerns no call, and `detail` has no session content."""
 
     invariant: Invariant
     call: int

@@ -190,11 +190,7 @@ _AGENTS: Final = (
 
 
 def agent_rule(agent: str, session_format: str) -> AgentRule | None:
-    """Return the rule of the program that recorded a session; None if its rule is unknown.
-
-    Args:
-        agent: The program's name and version, as in `Session.agent`; may be empty.
-    """
+    """Return the rule of a program by `Session.agent`, which may be empty; None if its rule is unknown."""
     for text in (agent.lower(), session_format.lower()):
         for pattern, name in _AGENTS:
             if text and pattern.search(text):

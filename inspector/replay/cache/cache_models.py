@@ -389,11 +389,7 @@ class CacheOdds:
 
     @classmethod
     def of(cls, cache: CacheModel, seen: CacheObservations) -> CacheOdds:
-        """Estimate a cache's odds from reported usage and the typical values.
-
-        Args:
-            seen: Its reported usage; may be empty.
-        """
+        """Estimate a cache's odds from reported usage, which may be empty, and the typical values."""
         typical = TYPICAL.get(cache.name, OTHERS)
         later = ~seen.is_first & (seen.shared >= cache.minimum_prefix)
         grown, restarted = later & ~seen.is_restart, later & seen.is_restart
@@ -493,11 +489,7 @@ class ReadOdds(NamedTuple):
 
     @classmethod
     def of(cls, odds: Sequence[CacheOdds], code: NDArray[np.integer], calls: CallFeatures) -> ReadOdds:
-        """Build the columns of calls.
-
-        Args:
-            code: Per call, the index of its cache in `odds`.
-        """
+        """Build the columns of calls; `code` is the index of each call's cache in `odds`."""
         pause = np.searchsorted(PAUSES, np.nan_to_num(calls.gap, nan=0.0))
         table = np.array([each.chances for each in odds]).reshape(-1, len(PAUSES) + 1)
         doubts = np.array([each.doubts for each in odds]).reshape(-1, len(PAUSES) + 1)

@@ -28,23 +28,14 @@ RECORDED = -1
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The strategy that decided, and its decision.
-
-    Attributes:
-        entry: Index of the strategy among the plan's entries, or `RECORDED`.
-    """
+    """The strategy that decided, by its index among the plan's entries (or `RECORDED`), and its decision."""
 
     entry: int
     decision: Decision
 
 
 class Estimate(NamedTuple):
-    """A strategy's estimate of a prompt's size when it decided.
-
-    Attributes:
-        entry: Index of the strategy among the plan's entries.
-        call: The call it decided at.
-    """
+    """A strategy's estimate of a prompt's size at a call; `entry` is its index among the plan's entries."""
 
     entry: int
     call: int

@@ -231,11 +231,7 @@ def figures_of(
 
 
 def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown, HowKnown]:
-    """Return the confidence of the sums of prompts, responses and cache usage, and of a single prompt.
-
-    Args:
-        untouched: The plan changed nothing, so recorded figures apply unchanged.
-    """
+    """Return the confidence of sums of prompts, responses and cache usage, and of a single prompt."""
     tokens = inputs.recorded_known if inputs.sums_are_recorded and untouched else inputs.scale.known
     output = inputs.recorded_known if inputs.sums_are_recorded and inputs.output_known else HowKnown.ESTIMATED
     elsewhere = bool(inputs.other_model) or bool(((inputs.reported | inputs.apportioned) & ~inputs.anchored).any())

@@ -148,11 +148,7 @@ class PromptLayout:
         return columns.by_call(columns.previous_end - columns.first_place[columns.context])
 
     def positions_after(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cache positions from the end of a prefix to the last block, for all calls and the next. int64.
-
-        Args:
-            blocks: Per call, number of blocks in the prefix.
-        """
+        """Return the cache positions after a prefix of `blocks` blocks, for all calls and the next. int64."""
         after = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
             before = self.positions_before(context)

@@ -122,11 +122,7 @@ class Renderer:
     _cuts: dict[CutText, _Cuts] = field(default_factory=dict)
 
     def check_cancelled(self) -> None:
-        """Raise if the replay was cancelled; called regularly during a replay.
-
-        Raises:
-            ReplayCancelledError: The result is no longer needed.
-        """
+        """Raise `ReplayCancelledError` if the replay was cancelled; called regularly during a replay."""
         if self.cancelled is not None and self.cancelled():
             raise ReplayCancelledError
 

@@ -189,11 +189,7 @@ class Replay:
         }
 
     def text(self, block: int, call: int) -> str:
-        """Return the text of a block as sent at a call.
-
-        Raises:
-            TextUnavailableError: The session's file no longer holds the text.
-        """
+        """Return the text of a block as sent at a call; raise `TextUnavailableError` if the file lost it."""
         session = self.history.session
         return self.rendition(block, call).text(session.text(session.blocks[block]))
 

@@ -113,12 +113,7 @@ class PromptSizes:
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """External facts about the next call, used instead of values derived from earlier calls; None if unknown.
-
-    Attributes:
-        input_tokens: Provider's size of the next prompt, and of the previous one.
-        idle_seconds: Time since the previous call.
-    """
+    """Facts about the next call that replace derived ones, None if unknown: sizes of the next and previous prompt."""
 
     input_tokens: int | None = None
     idle_seconds: float | None = None
@@ -257,11 +252,7 @@ class Simulation:
         return rendition
 
     def settle(self, thread: int, call: int) -> int:
-        """Return the counted tokens removed from the thread's current prompt at a call.
-
-        Raises:
-            PromptsNotMeasuredError: All strategies declared that they need no prompt sizes.
-        """
+        """Return the counted tokens removed from a thread's prompt, or raise `PromptsNotMeasuredError`."""
         if not self.measures_prompts:
             raise PromptsNotMeasuredError
         total = self._thread_removed.get(thread, 0)
@@ -458,11 +449,7 @@ CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by
 def plan_edits(
     history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, next_call: NextCall | None = None
 ) -> Edits:
-    """Compute all edits of the plan's enabled strategies, on top of the agent's own clearing.
-
-    Args:
-        sizes: Size of every prompt with nothing cut.
-    """
+    """Compute all edits of the plan's enabled strategies, on top of the agent's own clearing."""
     entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
     if len(entries) == 1 and not cleared:

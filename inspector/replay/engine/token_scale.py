@@ -356,11 +356,7 @@ class TokenScale:
         )
 
     def of_calls(self, calls: Integers) -> TokenScale:
-        """Return the scale for a subset of the session's calls, with the fit to all of them.
-
-        Args:
-            calls: The remaining calls in order, without the next one, which always remains.
-        """
+        """Return the scale for some calls, without the next one, which always remains; keep the fit to all."""
         rows = np.append(calls, len(self.ratio) - 1)
         fit, place = self.calibration, {call: at for at, call in enumerate(calls.tolist())}
         shifts = tuple(shift._replace(call=place[shift.call]) for shift in fit.shifts if shift.call in place)

@@ -476,11 +476,7 @@ def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
 
 
 def resent_explanation(block: int, row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
-    """Explain the cost of resending one block.
-
-    Args:
-        by_difference: Provider's sizes of blocks, where available.
-    """
+    """Explain the cost of resending one block; `by_difference` has provider's sizes of blocks where available."""
     inputs = planned.inputs
     return Explanation(
         row.usd,
@@ -516,11 +512,7 @@ def counted_explanation(planned: Replay, state: ContextState, block: int) -> Exp
 def block_explanation(
     planned: Replay, state: ContextState, block: int, by_difference: Mapping[int, int]
 ) -> Explanation:
-    """Explain the size of a block in the prompt of a call.
-
-    Args:
-        by_difference: Provider's sizes of blocks, where available.
-    """
+    """Explain the size of a block in a call's prompt; `by_difference` has provider's sizes where available."""
     inputs = planned.inputs
     ratio = float(inputs.sizes.ratio[state.call])
     counted, sent = int(state.recorded[block]), int(state.sent[block])

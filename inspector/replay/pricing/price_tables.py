@@ -333,11 +333,7 @@ FAST = "fast"
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A model found in the price table.
-
-    Attributes:
-        changes_within_day: True if the price depends on the time of day, in addition to the date.
-    """
+    """A model found in the price table; its price may depend on the time of day, in addition to the date."""
 
     provider: str
     model: str
@@ -568,11 +564,7 @@ def default_price_file() -> Path:
 
 
 def read_price_file(path: Path | None = None) -> PriceFile:
-    """Read a price file; without a path the default one, which need not exist.
-
-    Raises:
-        PriceFileError: The named file does not exist, is not TOML, or has an invalid price.
-    """
+    """Read a price file, by default the user's, which need not exist; raise `PriceFileError` if it is invalid."""
     if path is None and not is_file(default_price_file()):
         return PriceFile()
     path = path or default_price_file()

@@ -245,12 +245,7 @@ class Rates:
 
 
 class DatedRates(NamedTuple):
-    """A model's rates, with later price changes.
-
-    Attributes:
-        first: Rates before the first change.
-        later: Time of each change in seconds since the epoch and the rates from then on, earliest first.
-    """
+    """A model's rates, with later price changes by time in seconds since the epoch, earliest first."""
 
     first: Rates
     later: tuple[tuple[float, Rates], ...] = ()
@@ -329,11 +324,7 @@ class CallRates:
         return cls(rates, index, factor, table, np.array(first_row, dtype=np.int64), starts)
 
     def of_prompts(self, prompt: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return dollars per token by the tier of each call's prompt: a row per call, columns as in `RateColumn`.
-
-        Args:
-            prompt: Per call, all prompt tokens.
-        """
+        """Return dollars per token by each call's prompt tier: a row per call, columns as in `RateColumn`."""
         if len(self._table) == 1:
             return np.broadcast_to(self._table, (len(prompt), self._table.shape[1]))
         if not self._starts.shape[1]:

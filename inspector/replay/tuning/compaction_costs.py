@@ -232,11 +232,7 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
 
 
 def idle_outcome(baseline: Replay, recorded: Sequence[RecordedCompaction] | None = None) -> IdleOutcome | None:
-    """Project idle compaction on a session of Claude Code with a one-hour cache; None if it would never fire.
-
-    Args:
-        recorded: Its compactions, if known.
-    """
+    """Project idle compaction on a Claude Code session with a one-hour cache; None if it would never fire."""
     if baseline.history.session.format != AGENT or not has_hour_cache(baseline):
         return None
     recorded = _recorded(baseline) if recorded is None else recorded

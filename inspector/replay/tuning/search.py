@@ -87,12 +87,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Leave-one-out choices.
-
-    Attributes:
-        plan: Per session, index of the plan chosen from all other sessions; -1 for none, int64.
-        net: Per session, that plan's net savings on it, dollars, float64.
-    """
+    """Per session, the plan chosen from all other sessions (-1 for none, int64) and its net savings, dollars."""
 
     plan: NDArray[np.int64]
     net: NDArray[np.float64]
@@ -473,12 +468,7 @@ def _finer(space: SearchSpace) -> Iterator[Plan]:
 
 @dataclass(frozen=True, slots=True)
 class LimitCurve:
-    """Effect of one limit of a plan, with the others fixed.
-
-    Attributes:
-        values: The values tried, ascending.
-        plans: Index in the table of the plan at each value.
-    """
+    """Effect of one limit of a plan, others fixed: ascending values, and the plan's index in the table at each."""
 
     limit: TunableLimit
     values: tuple[float, ...]
@@ -556,12 +546,7 @@ class FleetSession:
 
 @dataclass(frozen=True, slots=True)
 class FleetGroup:
-    """Sessions that are tuned together.
-
-    Attributes:
-        models: Their models, by name.
-        sessions: The sessions, by path.
-    """
+    """Sessions that are tuned together, by path, and their models, by name."""
 
     agent: str
     models: tuple[str, ...]

@@ -128,11 +128,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """One plan with all of its tunable dimensions.
-
-    Attributes:
-        plan: The initial plan.
-    """
+    """One plan with all of its tunable dimensions, from its initial values."""
 
     plan: Plan
     limits: tuple[Dimension, ...]
@@ -219,11 +215,7 @@ class SearchSpace:
             yield moved
 
     def without(self, tells_nothing: Callable[[Plan, Collection[Plan]], bool]) -> SearchSpace:
-        """Return the space without limits that make no difference, tight or wide.
-
-        Args:
-            tells_nothing: Predicate: the other plans have the same results as the first argument.
-        """
+        """Return the space without limits that make no difference, tight or wide, by a predicate."""
         limits = (each for each in self.limits if not tells_nothing(self.plan, tuple(self._ends(each))))
         return replace(self, limits=tuple(limits))
 
@@ -307,11 +299,7 @@ def keeping(plan: Plan, tools: Collection[str]) -> Plan:
 
 
 def spaces_of(bases: Iterable[Plan], keep: Collection[str] = ()) -> tuple[SearchSpace, ...]:
-    """Return the search spaces of plans, including other kinds of trigger of their strategies.
-
-    Args:
-        keep: Tools with results that must not change.
-    """
+    """Return the search spaces of plans with other triggers; results of `keep` tools must not change."""
     plans = [plan for plan in bases if plan.strategies]
     alone = {plan.strategies[0].name for plan in plans if len(plan.strategies) == 1}
     others = [Plan.from_specs([spec]) for spec in OTHER_TRIGGERS if spec.partition(":")[0] in alone]

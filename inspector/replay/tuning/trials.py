@@ -118,11 +118,7 @@ class PreparedSession:
         return plans_to_compare(self.inputs.history.session)
 
     def trials(self, plans: Iterable[Plan], terms: TrialTerms) -> Iterator[Trial | None]:
-        """Try plans one after another.
-
-        Yields:
-            One trial per plan; None if the plan cannot be replayed on this session.
-        """
+        """Try plans one after another; yield None for one that cannot be replayed on this session."""
         # Renditions are worth caching among similar plans, not for the whole search.
         inputs = self.inputs.isolated()
         kept = self._blocks_of(terms.keep)
@@ -160,11 +156,7 @@ def _trial(planned: Replay, found: Recoveries, flaw: Flaw) -> Trial:
 
 
 def _flaw(planned: Replay, found: Recoveries, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
-    """Return the worst flaw of a plan.
-
-    Args:
-        kept: Per block, True if it must not change, bool.
-    """
+    """Return the worst flaw of a plan; blocks in `kept` must not change."""
     edits = planned.edits
     if next(orphaned_pairs(planned), None) is not None:
         return Flaw.REJECTED
@@ -205,11 +197,7 @@ class Constraints:
     worse_of: int | None = None
 
     def defensible(self, *, beyond: bool = False) -> Constraints:
-        """Return the constraints with those of a plan that can be recommended.
-
-        Args:
-            beyond: True to allow more re-fetches than in public experiments.
-        """
+        """Return constraints for a recommendation; `beyond` allows more re-fetches than public experiments."""
         limits = [self.max_needed, None if beyond else MOST_PER_100_CALLS]
         most = min((each for each in limits if each is not None), default=None)
         return replace(self, max_needed=most, is_sure_twice=True, worse_of=WORSE_OF)
