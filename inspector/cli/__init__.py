@@ -35,11 +35,7 @@ ON_WINDOWS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code, see `ExitCode`.
-
-    Args:
-        arguments: The words after the program's name; None for `sys.argv`.
-    """
+    """Run one command line, by default `sys.argv`, and return its exit code, see `ExitCode`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if (code := _answer_agent(arguments)) is not None:
         return code

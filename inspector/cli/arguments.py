@@ -236,11 +236,7 @@ def add_as_model_argument(parser: ArgumentParser) -> None:
 
 
 def check_as_model(options: Namespace) -> None:
-    """Reject a model without a price before a big file is read.
-
-    Raises:
-        CommandError: The model has no price, or `--model` prices every call already.
-    """
+    """Reject an `--as-model` without a price, or next to `--model`, before a big file is read."""
     model: str = options.as_model
     if not model:
         return
@@ -264,11 +260,7 @@ def _call(text: str) -> int:
 
 
 def check_switch(options: Namespace) -> None:
-    """Reject an ineffective switch before a big file is read.
-
-    Raises:
-        CommandError: `--at` without `--switch`, or all calls have the same price.
-    """
+    """Reject `--at` without `--switch`, or a switch without effect on prices, before a big file is read."""
     if options.at is not None and not options.switch:
         raise CommandError("--at is the first call on another model: add --switch MODEL", ExitCode.WRONG_USAGE)
     given = next((f"--{name}" for name in ("model", "rates") if getattr(options, name) is not None), "")
@@ -278,11 +270,7 @@ def check_switch(options: Namespace) -> None:
 
 
 def switch_call(inputs: ReplayInputs, options: Namespace) -> int:
-    """Return the first call on the other models, from 0.
-
-    Raises:
-        CommandError: The call does not exist or is a subagent's, or a model has no price.
-    """
+    """Return the first call on the other models, from 0; reject a missing call, a subagent's, an unpriced model."""
     from inspector.replay.analysis.alternatives import main_calls, other_models
     from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
@@ -329,11 +317,7 @@ class _Append(argparse.Action):
 
 
 def add_plan_arguments(parser: argparse.ArgumentParser, each: str) -> None:
-    """Add `--plan` and `--strategy` to a command.
-
-    Args:
-        each: Meaning of several of them, for the help.
-    """
+    """Add `--plan` and `--strategy` to a command; `each` is the meaning of several of them, for the help."""
     parser.add_argument(
         "--plan",
         metavar="PLAN",
@@ -378,11 +362,7 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
 
 
 def settled(request: PlanRequest) -> PlanRequest:
-    """Read plan files here, once, so that the request resolves to the same plan anywhere.
-
-    Raises:
-        CommandError: See `plan_of`.
-    """
+    """Read plan files here, once, so that the request means the same anywhere; raise as `plan_of` does."""
     from inspector.strategies.presets import PRESETS
 
     plan = plan_of(request)
@@ -392,11 +372,7 @@ def settled(request: PlanRequest) -> PlanRequest:
 
 
 def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:
-    """Combine the given plans into one, with their strategies in order.
-
-    Raises:
-        CommandError: See `plan_of`.
-    """
+    """Combine the given plans into one, with their strategies in order; raise as `plan_of` does."""
     from inspector.strategies.plan import Plan
 
     plans = [plan_of(request, session) for request in requests]
@@ -488,11 +464,7 @@ def execution_of(options: Namespace) -> Execution:
 
 
 def session_terms(options: Namespace) -> SessionTerms:
-    """Build the terms of sessions; price files and plan files are read here.
-
-    Raises:
-        CommandError: One of them is invalid.
-    """
+    """Build the terms of sessions, reading price and plan files; raise `CommandError` if one is invalid."""
     from inspector.fleet.session_tasks import SessionTerms
 
     terms = parse_billing_terms(options)
@@ -514,14 +486,7 @@ def fleet_errors() -> Iterator[None]:
 
 
 def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> None:
-    """Reject options for many sessions on a single one.
-
-    Args:
-        allowed: Names in `FLEET_OPTIONS` that also apply to one session.
-
-    Raises:
-        CommandError: A rejected option was given.
-    """
+    """Reject `FLEET_OPTIONS` on a single session, except those in `allowed`."""
     for name in FLEET_OPTIONS:
         if name not in allowed and getattr(options, name) is not None:
             message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is a single one"

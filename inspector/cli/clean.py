@@ -24,11 +24,7 @@ UNFINISHED = re.compile(rf"new-[0-9a-f]{{16}}{re.escape(UNFINISHED_SUFFIX)}")
 
 
 class Cache(NamedTuple):
-    """One kind of recomputable data.
-
-    Attributes:
-        name: Name of its folder in the cache folder.
-    """
+    """One kind of recomputable data, in its folder of the cache folder."""
 
     name: str
     text: str
@@ -46,11 +42,7 @@ CACHES = (
 
 @dataclass(frozen=True)
 class CacheContent:
-    """Snapshot of a cache.
-
-    Attributes:
-        size: Total bytes.
-    """
+    """Snapshot of a cache, with its total size in bytes."""
 
     cache: Cache
     folder: Path
@@ -60,11 +52,7 @@ class CacheContent:
 
 
 def content_of(cache: Cache) -> CacheContent:
-    """List a cache. Symbolic links are foreign entries, as is everything below a linked folder.
-
-    Raises:
-        OSError: It exists and cannot be listed.
-    """
+    """List a cache; links and all below a linked folder are foreign. Raise `OSError` if it cannot be listed."""
     folder = cache_folder(cache.name)
     files, size, foreign_entries = [], 0, 0
     is_linked = any(map(os.path.islink, (folder, folder.parent)))
@@ -164,11 +152,7 @@ def _files(count: int) -> str:
 
 
 def _agreed(count: int) -> bool:
-    """Ask the user at the terminal.
-
-    Raises:
-        CommandError: There is no terminal.
-    """
+    """Ask the user at the terminal; raise `CommandError` without one."""
     if not is_terminal(sys.stdin) or not is_terminal(sys.stderr):
         raise CommandError("nothing was removed: confirm with --yes when there is no terminal", ExitCode.WRONG_USAGE)
     sys.stderr.write(f"Remove {'this' if count == 1 else 'these'} {count:,} {_files(count)}? [y/N] ")

@@ -28,11 +28,7 @@ class CommandModule(Protocol):
 
 
 class Command(NamedTuple):
-    """One command.
-
-    Attributes:
-        summary: Description in half a line.
-    """
+    """One command, with a summary of half a line."""
 
     name: str
     summary: str
@@ -473,12 +469,7 @@ def _command_list() -> str:
 
 
 class OptionalPart(NamedTuple):
-    """One extra of the package.
-
-    Attributes:
-        name: Name in `pip install 'session-inspector[NAME]'`.
-        library: The distribution that provides it.
-    """
+    """One extra of the package, `session-inspector[NAME]`, and the distribution that provides its `library`."""
 
     name: str
     text: str

@@ -172,12 +172,7 @@ def grow_others(stack: ExitStack, first: BundledSample) -> list[Path]:
 
 
 def play(sample: BundledSample, speed: float) -> int:
-    """Open a sample and play the tour on it.
-
-    Args:
-        sample: The sample; a growing one grows quickly.
-        speed: Speed relative to a reading pace.
-    """
+    """Open a sample, growing quickly if it grows, and play the tour at a speed relative to a reading pace."""
     from inspector.ui.tour import STEPS, TouringApp
 
     with ExitStack() as stack:
@@ -213,11 +208,7 @@ _NOT_SESSIONS = {".md", ".txt", ".toml", ".py"}
 
 @dataclass(frozen=True, slots=True)
 class BundledSample:
-    """One bundled session.
-
-    Attributes:
-        name: Name on the command line: its file's or folder's name up to the first dot.
-    """
+    """One bundled session, named by its file or folder up to the first dot."""
 
     name: str
     path: Path
@@ -229,11 +220,7 @@ class BundledSample:
 
 
 def sample_folder() -> Path:
-    """Return the folder of the samples.
-
-    Raises:
-        CommandError: It is neither in the package nor in the checkout.
-    """
+    """Return the folder of the samples in the package or the checkout; raise `CommandError` without one."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / FOLDER, package.parent / FOLDER):
         if is_folder(folder):
@@ -251,11 +238,7 @@ def samples() -> tuple[BundledSample, ...]:
 
 
 def sample_named(name: str) -> BundledSample:
-    """Return the sample of that name.
-
-    Raises:
-        CommandError: It does not exist; the message lists the others.
-    """
+    """Return the sample of that name; raise `CommandError`, which lists the others, if it does not exist."""
     found = samples()
     for sample in found:
         if name in (sample.name, sample.path.name):

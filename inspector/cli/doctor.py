@@ -228,11 +228,7 @@ def _widths(device: int | None, widths: dict[str, int]) -> list[Finding]:
 
 
 def measured_widths(device: int) -> dict[str, int]:
-    """Measure the cells the terminal advances for each of `SAMPLES`; empty if it does not reply.
-
-    Args:
-        device: The terminal's file descriptor; replies arrive on standard input.
-    """
+    """Measure the cells a terminal advances for each of `SAMPLES`, by replies on standard input; empty without."""
     found: dict[str, int] = {}
     with suppress(OSError, ImportError, ValueError), _answering(sys.stdin.fileno()) as keys:
         for name, text in SAMPLES.items():
@@ -247,11 +243,7 @@ def measured_widths(device: int) -> dict[str, int]:
 
 @contextmanager
 def _answering(keys: int) -> Iterator[int]:
-    """Read a terminal's replies unbuffered and without echo.
-
-    Raises:
-        OSError: Another program is in the foreground, or there is no terminal to query.
-    """
+    """Read a terminal's replies unbuffered and without echo; raise `OSError` in the background or without one."""
     import termios
     import tty
 

@@ -53,12 +53,7 @@ WIDEST = 100
 
 
 class Page(NamedTuple):
-    """One page of the documentation.
-
-    Attributes:
-        name: Topic that shows it.
-        path: Path below the documents, without suffix.
-    """
+    """One page of the documentation: its topic, and its path below the documents, without suffix."""
 
     name: str
     text: str
@@ -119,11 +114,7 @@ def section(text: str, anchor: str) -> str:
 
 
 def documents_folder() -> Path:
-    """Return the folder of the pages: in the installed package, or in the checkout.
-
-    Raises:
-        CommandError: It is in neither place.
-    """
+    """Return the folder of the pages in the package or the checkout; raise `CommandError` without one."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "docs", package.parent / "docs"):
         if (folder / f"{INDEX}.md").is_file():

@@ -102,11 +102,7 @@ def _checked_plan(options: Namespace) -> str:
 
 
 def make_changes(changes: list[SettingsChange], options: Namespace, nothing: str) -> int:
-    """Show changes to settings, ask for confirmation unless `--yes` was given, and make them with a backup.
-
-    Args:
-        nothing: Message if there is nothing to change.
-    """
+    """Show changes to settings, confirm unless `--yes`, and make them with a backup; print `nothing` without."""
     from inspector.atomic_files import write_atomic
     from inspector.safe_text import safe_text
 

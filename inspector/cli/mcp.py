@@ -123,11 +123,7 @@ def _encodable(value: Any) -> Any:
 
 
 def server_of(memory: SessionMemory) -> MCPServer[Any]:
-    """Build the server of some sessions without starting it.
-
-    Raises:
-        CommandError: The protocol's SDK is not installed.
-    """
+    """Build a server of sessions without starting it; raise `CommandError` without the protocol's SDK."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.types import ToolAnnotations

@@ -42,11 +42,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(InspectorError):
-    """A failed command.
-
-    Attributes:
-        message: One line: problem, input, remedy. May hold untrusted text, which is sanitized when printed.
-    """
+    """A failed command: one line with problem, input and remedy. Untrusted text in it is sanitized when printed."""
 
     advice = "`inspector --help` lists commands and options"
 
@@ -106,12 +102,7 @@ def write(text: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Print arbitrary bytes; never to a terminal.
-
-    Raises:
-        CommandError: As `write` does.
-        BrokenPipeError: The reader is gone.
-    """
+    """Print arbitrary bytes, never to a terminal; raise as `write` does."""
     _write(data)
 
 
@@ -132,11 +123,7 @@ def _write(data: str | bytes) -> None:
 
 
 def write_json(data: Any) -> None:
-    """Print data as indented JSON: dictionaries, lists, strings, numbers, booleans, None.
-
-    Raises:
-        CommandError: It cannot be written.
-    """
+    """Print JSON values, indented; raise `CommandError` if they cannot be written."""
     from inspector.report.json_document import to_json
 
     write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
@@ -200,11 +187,7 @@ def encodes_everything(stream: TextIO) -> bool:
 
 
 def check_target(target: Path, source: Path | None = None) -> None:
-    """Refuse to overwrite a session.
-
-    Raises:
-        CommandError: `target` is the source, is inside it, or is a session file itself.
-    """
+    """Refuse to overwrite a session: the source, a path inside it, or any session file."""
     from inspector.session.overwrite_guard import problem_with_target
 
     problem = problem_with_target(target, source)
@@ -213,11 +196,7 @@ def check_target(target: Path, source: Path | None = None) -> None:
 
 
 def save(target: Path, content: str | bytes) -> None:
-    """Write a file atomically, text as UTF-8.
-
-    Raises:
-        CommandError: It cannot be written; an existing file is unchanged.
-    """
+    """Write a file atomically, text as UTF-8; on `CommandError`, an existing file is unchanged."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
         write_user_file(target, data)
@@ -247,11 +226,7 @@ class ProgressLine:
     """Progress line. Call it with the amount done and the total; leaving the context erases the line."""
 
     def __init__(self, doing: str, *, estimates: bool = False) -> None:
-        """Create a progress line.
-
-        Args:
-            estimates: Estimate the remaining time, assuming constant speed.
-        """
+        """Create a progress line; `estimates` the remaining time, assuming constant speed."""
         self._doing = doing
         self._shown = False
         self._estimates = estimates
@@ -314,11 +289,7 @@ class TextWriter(Protocol[Reported_contra]):
 
 
 def check_output(options: Namespace) -> None:
-    """Reject an invalid output file before anything is read.
-
-    Raises:
-        CommandError: It is a session, or a folder.
-    """
+    """Reject an output file that is a session or a folder, before anything is read."""
     if options.output is not None:
         check_target(options.output, options.path)
 
@@ -355,11 +326,7 @@ def hand_over(text: str, options: Namespace) -> ExitCode:
 
 
 def check_detector() -> None:
-    """Require the secret detector before a big file is read.
-
-    Raises:
-        CommandError: It is not installed.
-    """
+    """Require the secret detector before a big file is read; raise `CommandError` without it."""
     from inspector.report.secret_redaction import DetectorMissingError, SecretRedactor
 
     try:

@@ -199,11 +199,7 @@ def _recall(options: Namespace) -> int:
 
 
 def _call_of(place: RecalledText) -> RecalledText:
-    """Return the tool call of a result.
-
-    Raises:
-        CommandError: There is none.
-    """
+    """Return the tool call of a result; raise `CommandError` if there is none."""
     from inspector.recall.find import call_of
 
     call = call_of(place.session, place.block)
@@ -213,11 +209,7 @@ def _call_of(place: RecalledText) -> RecalledText:
 
 
 def _recall_original(options: Namespace) -> bool:
-    """Print the hook's original of a trimmed result, regardless of the agent's file; return False if there is none.
-
-    Raises:
-        CommandError: Several sessions have different originals under that id.
-    """
+    """Print the hook's original of a result; return False if there is none, raise `CommandError` for several."""
     from inspector.recall.find import strip_reference
     from inspector.recall.originals import find_originals
 
@@ -263,11 +255,7 @@ def _print_text(text: str, what: str) -> None:
 
 
 def _check(search: RecallSearch, asked: str) -> None:
-    """Require a single match.
-
-    Raises:
-        CommandError: There is no match, or there are several.
-    """
+    """Require a single match; raise `CommandError` for none or several."""
     if search.is_clear:
         return
     if search.found:

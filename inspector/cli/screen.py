@@ -78,11 +78,7 @@ def is_served() -> bool:
 
 
 def require_terminal(instead: str) -> None:
-    """Require an interactive terminal.
-
-    Raises:
-        CommandError: Input, output or errors are not a terminal, or the terminal only supports plain lines.
-    """
+    """Require an interactive terminal, not redirected and not dumb; raise `CommandError` otherwise."""
     if is_served():
         return
     if os.environ.get("TERM") == "dumb" or not all(map(is_terminal, (sys.stdin, sys.stdout, sys.__stderr__))):

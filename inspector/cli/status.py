@@ -26,11 +26,7 @@ TARGETS = ("claude", "tmux")
 
 
 def quick(arguments: Sequence[str]) -> int | None:
-    """Print the line of a kept snapshot, and return the exit code; None if the command has to run in full.
-
-    Args:
-        arguments: Words after `status`.
-    """
+    """Print a kept snapshot's line; return the exit code, or None if the command has to run in full."""
     style, session = "text", ""
     words = list(arguments)
     while words:
@@ -107,14 +103,7 @@ def _print(text: str) -> None:
 
 
 def refresh(key: str, path: str, directory: str) -> dict[str, Any]:
-    """Take and keep a snapshot.
-
-    Args:
-        path: The session; empty for the newest one of the directory.
-
-    Raises:
-        SessionError: There is no such session, or it cannot be read.
-    """
+    """Take and keep a snapshot, by default of a folder's newest session; raise `SessionError` without one."""
     from pathlib import Path
 
     from inspector.live.snapshot import keep

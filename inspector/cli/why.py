@@ -65,11 +65,7 @@ def run(options: Namespace) -> int:
 
 
 def _session(options: Namespace) -> Path:
-    """Return the single session of the command line.
-
-    Raises:
-        CommandError: There is none.
-    """
+    """Return the single session of the command line; raise `CommandError` if there is none."""
     path: Path | None = options.path
     if options.last:
         found = newest(path).path

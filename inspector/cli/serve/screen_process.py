@@ -88,12 +88,7 @@ DECODER: msgspec.json.Decoder[Sent] = msgspec.json.Decoder(Sent)
 
 
 def sent_by_page(text: str) -> Sent | None:
-    """Parse a websocket message from a page.
-
-    Returns:
-        None for any message that pages do not send or that has no effect: other kinds, shapes and types, sizes below
-        one cell, invalid characters.
-    """
+    """Parse a websocket message; None for any that pages do not send, that is invalid, or that has no effect."""
     try:
         return DECODER.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -122,11 +117,7 @@ class Downloads(DownloadManager):
         self._fetched: set[str] = set()
 
     async def download(self, delivery_key: str) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file in pieces, as fast as its screen delivers them.
-
-        Raises:
-            DownloadLostError: The file is unavailable or incomplete, before or after some pieces.
-        """
+        """Yield a file's bytes as fast as its screen delivers them; raise `DownloadLostError` if incomplete."""
         download = self._active_downloads.get(delivery_key)
         if download is None or delivery_key in self._fetched:
             raise DownloadLostError
@@ -147,11 +138,7 @@ class Downloads(DownloadManager):
 
 
 async def _next_piece(download: Download) -> bytes:
-    """Return the next piece of a file; empty after its end.
-
-    Raises:
-        DownloadLostError: The screen is gone, dropped the file, or is busy for too long.
-    """
+    """Return the next piece of a file, empty after its end; raise `DownloadLostError` if its screen is lost."""
     request: dict[str, str | int | bool | None] = {
         "type": "deliver_chunk_request",
         "key": download.delivery_key,
@@ -171,11 +158,7 @@ class ScreenProcess(AppService):
     """The program, run once per browser window."""
 
     def __init__(self, command: str, websocket: web.WebSocketResponse, downloads: DownloadManager) -> None:
-        """Prepare the process.
-
-        Args:
-            command: The program's command line, quoted for a shell.
-        """
+        """Prepare the process; `command` is quoted for a shell."""
         super().__init__(
             command,
             write_bytes=websocket.send_bytes,
@@ -201,11 +184,7 @@ class ScreenProcess(AppService):
         await self._is_left.wait()
 
     async def give(self, text: str) -> bool:
-        """Forward a websocket message; invalid messages are ignored.
-
-        Returns:
-            False if too much input is queued.
-        """
+        """Forward a websocket message, ignoring invalid ones; return False if too much input is queued."""
         if self.stdin.transport.get_write_buffer_size() > MOST_WAITING:
             return False
         match sent_by_page(text):

@@ -67,14 +67,7 @@ REFUSED = "This address was used already, or is incomplete. Start `inspector ser
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Open a listening socket, which reserves the port.
-
-    Args:
-        port: 0 for any free port.
-
-    Raises:
-        OSError: The port is not available.
-    """
+    """Open a listening socket, on any free port for 0; raise `OSError` if the port is not available."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -88,12 +81,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 class CloseReason(NamedTuple):
-    """Reason for closing a window's websocket.
-
-    Attributes:
-        code: A close code of the protocol.
-        reason: Message on the page, at most 123 bytes.
-    """
+    """Reason for closing a window's websocket: a close code, and a message on the page, at most 123 bytes."""
 
     code: WSCloseCode
     reason: str
@@ -296,18 +284,10 @@ def _headers(address: str) -> dict[str, str]:
 
 
 class Admission:
-    """One token, the cookie it is exchanged for, and the path that the cookie is sent to.
-
-    Attributes:
-        path: Start of every path of the server, without a slash at the end.
-    """
+    """One token, the cookie it is exchanged for, and the start of all paths, which the cookie is sent to."""
 
     def __init__(self, hosts: frozenset[str], port: int) -> None:
-        """Create a token.
-
-        Args:
-            hosts: Accepted host names with port.
-        """
+        """Create a token; `hosts` are accepted host names with port."""
         self._name = COOKIE.format(port=port)
         self.path = f"/{secrets.token_urlsafe(PATH_BYTES)}"
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
