@@ -33,7 +33,6 @@ class RunsPerDay(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Source of the number, in a word or two."""
         return "assumed" if self.is_assumed else "as set"
 
     def fits(self, seconds: float) -> bool:
@@ -80,7 +79,6 @@ class Assumptions:
         return Pricing.load(price_file, factor=self.factor, model=self.model, rates=self.rates)
 
     def replays_as(self, other: Assumptions) -> bool:
-        """Return True if replays are identical under both."""
         return (self.factor, self.model, self.rates, self.cache, self.window) == (
             other.factor,
             other.model,

@@ -385,8 +385,6 @@ _REASONING = ("reasoning_content", "reasoning")
 
 
 class _Change(NamedTuple):
-    """Rendition of one block of an entry."""
-
     text: str
     rendition: Rendition
 

@@ -101,11 +101,9 @@ class Quantity:
 
     @property
     def short_label(self) -> str:
-        """Label for a narrow column."""
         return self.short or self.label
 
     def rounded(self, value: float | None) -> float | None:
-        """Round the figure for data output."""
         if value is None:
             return None
         match self.unit:
@@ -119,7 +117,6 @@ class Quantity:
                 return round(value)
 
     def is_loss(self, value: float | None) -> bool:
-        """Return True if the value is an extra cost."""
         return self.saves and value is not None and value < 0
 
 
@@ -152,7 +149,6 @@ class FigureResult(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, **values: Any) -> Self:
-        """Build a result from figures and other fields."""
         known, least = dict[str, str](), []
         for name, value in values.items():
             if isinstance(value, Figure):

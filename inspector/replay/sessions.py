@@ -77,11 +77,7 @@ _CALIBRATION_LINKS = (LinkKind.PARENT, LinkKind.CONTINUED)
 
 
 def calibration_source_of(history: History, table: TokenTable) -> CalibrationSource | None:
-    """Find the session to borrow a fit from; None if this one needs none, or there is none.
-
-    Args:
-        table: Its token counts. While they are estimates, no search is done, so that first figures are not delayed.
-    """
+    """Find the session to borrow a fit from; None without need or source, or while counts are estimates."""
     links = _links_to_lenders(history.session)
     if not links or not table.is_complete or not _needs_one(history):
         return None
@@ -270,7 +266,6 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, sessions: Sequence[SubagentCost], unread: Sequence[UnreadSubagent]) -> SubagentCosts:
-        """Sum the figures of started sessions."""
         costs = [each.cost_usd for each in sessions]
         costs += [each.side_requests_usd for each in sessions if each.side_requests]
         priced = [cost for cost in costs if cost is not None]
@@ -287,11 +282,7 @@ class SubagentCosts(Struct, frozen=True, kw_only=True):
         )
 
     def with_session(self, cost: float | None, requests: Sequence[SideSpending]) -> float | None:
-        """Return the dollars of a session with its side requests and these subagents; None if a part has no price.
-
-        Args:
-            cost: Dollars of the session's own calls.
-        """
+        """Return dollars of own calls (`cost`), side requests and these subagents; None if a part has no price."""
         own = cost_with_side_requests(cost, requests)
         return None if own is None or self.cost_usd is None else own + self.cost_usd
 
@@ -312,7 +303,6 @@ class StartedTotals(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: SubagentCosts | None) -> StartedTotals:
-        """Sum the costs of the sessions that one session started."""
         if not found:
             return cls()
         return cls(
@@ -326,7 +316,6 @@ class StartedTotals(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def summed(cls, found: Iterable[StartedTotals]) -> StartedTotals:
-        """Sum the totals of several sessions."""
         some = [each for each in found if each]
         costs = [each.cost_usd for each in some if each.cost_usd is not None]
         return cls(

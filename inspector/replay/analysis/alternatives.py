@@ -495,7 +495,6 @@ MISSES_COST_LESS = figure(
     "Extra cost of misses saved; negative if higher.",
     opposite="misses cost more",
 )
-"""Figures of another cache lifetime, for one session and for many."""
 
 
 class LifetimeChange(FigureResult, frozen=True, kw_only=True):
@@ -644,12 +643,10 @@ class BreakpointPrices:
 
     @property
     def low(self) -> float:
-        """Smallest cost in dollars."""
         return min(each.usd or 0.0 for each in self.prices)
 
     @property
     def high(self) -> float:
-        """Largest cost in dollars."""
         return max(each.usd or 0.0 for each in self.prices)
 
     @property

@@ -442,14 +442,7 @@ class BestPlanSearch:
 
 
 def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
-    """Recompute the figures of a result for another state of the session, without trying other plans.
-
-    Args:
-        baseline: The session with nothing cut, in its current state.
-
-    Raises:
-        ReplayCancelledError: It was cancelled.
-    """
+    """Recompute a result's figures for another state of the session, unless cancelled (`ReplayCancelledError`)."""
     inputs = baseline.inputs.isolated(is_cancelled)
 
     def again(each: SavingPlan | None) -> tuple[SavingPlan | None, Replay | None]:

@@ -160,7 +160,6 @@ def _before(
 def _sums(
     tokens: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64], count: int
 ) -> NDArray[np.float64]:
-    """Return the tokens of runs per call."""
     changes = np.zeros(count + 1, dtype=np.int64)
     np.add.at(changes, first, tokens)
     np.subtract.at(changes, last, tokens)
@@ -170,11 +169,7 @@ def _sums(
 def _stretches(
     replay: Replay, context: ContextLayout, calls: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return runs of calls with a constant size of a block.
-
-    Returns:
-        Tokens, position in the context, first call and call after the last, both counted within the context.
-    """
+    """Return runs of calls with a constant size of a block: tokens, place, first call, call after the last."""
     edits = replay.edits
     enters = np.searchsorted(context.prompt_blocks[: len(calls)], np.arange(len(context.blocks)), side="right")
     positions = context.positions(edits.block)
@@ -300,7 +295,6 @@ class Breakdown:
     """Prompt usage of blocks under a plan, compared with no plan."""
 
     def __init__(self, baseline: Replay, planned: Replay) -> None:
-        """Compute the cost of carrying every block, with and without the plan."""
         self.baseline, self.planned = baseline, planned
         self.before = resend_cost(baseline)
         self.after = self.before if planned is baseline else resend_cost(planned)
@@ -353,7 +347,6 @@ class Breakdown:
         return {block: self.block(block) for block in results[order].tolist() if self.after.calls[block]}
 
     def block(self, block: int) -> ResentBlock:
-        """Return the cost of carrying one block under the plan."""
         known = self.planned.inputs.scale.known
         history = self.planned.history
         return ResentBlock.of(
@@ -443,7 +436,6 @@ class Breakdown:
 
     @cached_property
     def _in_newest(self) -> NDArray[np.float64]:
-        """Tokens of every block in the newest prompt."""
         tokens = np.zeros(len(self.planned.history.kind))
         tokens[self._newest.blocks] = self._newest.sent
         return tokens

@@ -110,7 +110,6 @@ def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
 
 
 def missed_calls(replay: Replay) -> NDArray[np.bool_]:
-    """Return True per call if it missed the prompt cache, bool."""
     return is_miss(readable_tokens(replay), replay.ledger.cache_read)
 
 
@@ -405,7 +404,6 @@ class CacheMisses:
 
     @cached_property
     def has_cache(self) -> bool:
-        """True if any call could have read from a cache."""
         return bool(caches_at_all(self.replay).any())
 
     @cached_property

@@ -64,14 +64,7 @@ class WithoutCompaction(NamedTuple):
 
 
 def without_compaction(session: Session, compaction: int) -> WithoutCompaction | None:
-    """Remove a compaction and the following ones, up to a rewind or one requested by the user.
-
-    Args:
-        compaction: Index of a full compaction.
-
-    Returns:
-        None if no call was made after it, or it began the session.
-    """
+    """Remove a full compaction and later ones, up to a rewind or a requested one; None without calls around it."""
     chain = _chain(session, compaction)
     if len(chain) < 2:
         return None

@@ -89,11 +89,7 @@ class CompactionEffect:
         )
 
     def parts(self, history: History, tokens: NDArray[np.float64]) -> tuple[RemovedPart, ...]:
-        """Return the removed blocks by kind and tool, most tokens first.
-
-        Args:
-            tokens: Tokens of every removed block; parts are rounded to add up to their rounded sum.
-        """
+        """Return removed blocks by kind and tool, most tokens first; tokens add up to their rounded sum."""
         tool_count = len(history.tool_names) + 1
         tools = history.tool[self.removed].astype(np.int64)
         codes = history.kind[self.removed].astype(np.int64) * tool_count + np.where(tools < 0, tool_count - 1, tools)
@@ -165,14 +161,7 @@ def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
 
 
 def calls_around(history: History, block: int) -> tuple[int, int] | None:
-    """Return the last call before a boundary in the same conversation, and the first one after it.
-
-    Args:
-        block: The first block after the boundary.
-
-    Returns:
-        Two calls; None if either is missing.
-    """
+    """Return the last call before a boundary in the conversation and the first one after it, or None."""
     after = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
     if not 0 < after < history.call_count:
         return None

@@ -98,11 +98,9 @@ SYSTEM_AND_TOOLS = "system prompt and tools"
 
 
 NOT_RECORDED = "system prompt and tools (not recorded)"
-"""Label for users."""
 
 
 NOT_RECORDED_SHORT = "system and tools"
-"""Shorter label for users."""
 
 
 _ROUNDING = 1e-6
@@ -158,11 +156,7 @@ def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
 
 
 def system_sent(replay: Replay, texts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `system_by_call` for the recorded calls, at most the part of each prompt outside its texts. float64.
-
-    Args:
-        texts: Per call, tokens of its blocks, from `resend_cost`.
-    """
+    """Return `system_by_call` of recorded calls, at most the prompt outside its texts (from `resend_cost`)."""
     return np.minimum(system_by_call(replay.inputs)[:-1], np.maximum(replay.ledger.prompt_tokens - texts, 0))
 
 
@@ -305,11 +299,7 @@ def _within(most: float, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return counted tokens sent of some blocks; for thinking, of its signature or reported length. float64.
-
-    Args:
-        state: State of the blocks at the call, from `replay.state`.
-    """
+    """Return counted tokens sent of blocks in a state; for thinking, of its signature or reported length. float64."""
     is_sent = state.in_prompt[blocks] & (state.action[blocks] != Action.REMOVED)
     thinking = np.where(is_sent, replay.inputs.layout.thinking_uncounted[blocks], 0)
     counted: NDArray[np.float64] = (state.sent[blocks] + thinking).astype(np.float64)

@@ -166,12 +166,7 @@ class ReadSpread:
     doubt: Floats
 
     def deviation(self, calls: NDArray[np.bool_] | None = None, *, times: float = 1.0) -> float:
-        """Return the standard deviation of the total cost of some calls in dollars.
-
-        Args:
-            calls: Mask of the calls; all by default.
-            times: Factor on the number of calls of this kind.
-        """
+        """Return the standard deviation of the cost of calls, by default all, `times` as many, in dollars."""
         chance, doubt = (self.chance, self.doubt) if calls is None else (self.chance[calls], self.doubt[calls])
         return hypot(sqrt(times * float((chance**2).sum())), times * float(doubt.sum()))
 
@@ -217,15 +212,10 @@ class CacheSpread:
 
     @classmethod
     def between(cls, baseline: Replay, planned: Replay) -> CacheSpread:
-        """Create the spread of two replays of the same session."""
         return cls(read_spread(baseline), read_spread(planned))
 
     def widen(self, costs: CostComparison, calls: int | None = None) -> CostComparison:
-        """Widen the bands of costs by the uncertainty of the cache; no end moves closer to the middle.
-
-        Args:
-            calls: Number of calls they represent; the session's by default.
-        """
+        """Widen the bands of costs, by default of the session's calls, by the cache's uncertainty, never inward."""
         difference = ReadSpread(self.baseline.chance - self.plan.chance, self.baseline.doubt - self.plan.doubt)
         share = 1.0 if calls is None else calls / max(len(self.plan.chance), 1)
         return replace(
@@ -365,12 +355,7 @@ class NextCallsProjection:
 def project_session(
     baseline: Replay, planned: Replay, calls: int, recovery_cost: Mapping[int, float] | None = None
 ) -> NextCallsProjection | None:
-    """Project the next calls of a session at the rates of its last call; None if nothing can be drawn or priced.
-
-    Args:
-        calls: Number of calls to project, at least one.
-        recovery_cost: As for `project_runs`.
-    """
+    """Project the next calls, at least one, at the last call's rates; None if nothing can be drawn or priced."""
     inputs = planned.inputs
     made = inputs.history.session.calls
     rates = inputs.pricing.rates(made[-1].model, made[-1].time) if made else None

@@ -40,7 +40,6 @@ class Savings:
 
 
 def savings_of(baseline: Figures, planned: Figures) -> Savings:
-    """Compute the savings of `planned` over `baseline`."""
     tokens = _difference(baseline.prompt_tokens, planned.prompt_tokens)
     usd = _difference(baseline.cost_usd, planned.cost_usd)
     if planned.cost_usd.known is not HowKnown.PROJECTED:
@@ -121,7 +120,6 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
 
 
 def cache_rewrite_costs(replay: Replay) -> CacheRewriteCosts:
-    """Return the cache rewrites caused by a plan's edits, per call."""
     ledger, calls = replay.ledger, replay.invalidated_calls
     rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
     return price_cache_rewrites(ledger, replay.usage_without_edits, calls, rates)

@@ -83,7 +83,6 @@ class CallsByThread(NamedTuple):
 
     @classmethod
     def of(cls, threads: NDArray[np.int32]) -> CallsByThread:
-        """Sort the calls by thread."""
         order = np.argsort(threads, kind="stable").astype(np.int64)
         position = np.empty_like(order)
         position[order] = np.arange(len(order))
@@ -133,7 +132,6 @@ class PlanCuts(NamedTuple):
 
     @classmethod
     def of(cls, replay: Replay) -> PlanCuts:
-        """Find the cuts of a replay's plan."""
         history, edits = replay.history, replay.edits
         kinds = (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
         before = np.minimum(edits.previous_tokens, replay.table.tokens[edits.block])

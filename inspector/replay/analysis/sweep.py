@@ -124,7 +124,6 @@ class Sweep:
 
     @property
     def knee(self) -> Point | None:
-        """The knee of the amounts; see `knee_of`."""
         place = knee_of(self.fractions, self.amounts)
         return None if place is None else self.points[place]
 
@@ -157,7 +156,6 @@ class Sweep:
         return replace(self, points=tuple(known[value] for value in sorted(known)))
 
     def at(self, value: float) -> Point | None:
-        """Return the point at a value, if it was replayed."""
         return next((point for point in self.points if point.value == value), None)
 
 
@@ -228,11 +226,7 @@ def _replayed(inputs: ReplayInputs, moved: Plan, value: float) -> Point:
 
 
 def next_value(found: Sweep, refused: set[float] | None = None) -> float | None:
-    """Return the most informative next value: the middle of the widest gap, weighted by the difference across it.
-
-    Returns:
-        None if no further value lies between the replayed ones.
-    """
+    """Return the middle of the widest gap, weighted by the difference across it; None if no value lies between."""
     fractions = found.fractions
     if len(fractions) < 2:
         return None

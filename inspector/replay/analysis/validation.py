@@ -130,7 +130,6 @@ def _partial(baseline: Replay) -> Iterator[RecordedCut]:
 
 
 def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
-    """Compare the cleared results with those selected by our rule."""
     session = baseline.history.session
     responses = [call.response for call in session.calls]
     gone: set[str] = set()
@@ -182,12 +181,7 @@ def _full(baseline: Replay) -> Iterator[RecordedCut]:
 
 
 class ClearRule(NamedTuple):
-    """Output that an agent spares when it clears a context in part.
-
-    Attributes:
-        tokens: The newest output, in tokens of four characters.
-        turns: User turns, including the newest, that are spared entirely.
-    """
+    """Newest output, in tokens of four characters, and user turns that an agent spares when it clears in part."""
 
     tokens: int
     turns: int
@@ -297,7 +291,6 @@ class Outlier:
 
     @property
     def off(self) -> float:
-        """Relative error of the prediction."""
         return self.predicted / self.reported - 1
 
 
@@ -523,7 +516,6 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
 
 
 def prompt_fit(inputs: ReplayInputs) -> PromptFit:
-    """Return the errors of a session's predicted prompts."""
     fit = inputs.scale.calibration
     reported = deduplicated_prompts(inputs.history)
     predicted = inputs.scale.prompt[:-1]
@@ -600,11 +592,7 @@ class Violation(NamedTuple):
 
 
 def violations_in_file(session: Session) -> tuple[Violation, ...]:
-    """Compare a session with its file, which is read again, and return the violations.
-
-    Raises:
-        TemporaryFolderError: There is no temporary folder for a growing copy.
-    """
+    """Compare a session with its file, read again; raise `TemporaryFolderError` without a temporary folder."""
     found: list[Violation] = []
     if differs := compare_followed(session.path):
         found.append(Violation(Invariant.GROWTH, -1, f"{differs} differ"))

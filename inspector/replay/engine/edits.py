@@ -226,7 +226,6 @@ def effective_edits(
 
 
 def _rows(columns: Columns, chosen: NDArray[Any]) -> Columns:
-    """Select rows of columns by a mask or by index."""
     blocks, calls, stacks, reasons = columns
     return blocks[chosen], calls[chosen], stacks[chosen], reasons[chosen]
 

@@ -251,7 +251,6 @@ class ReplayInputs:
 
     @cached_property
     def _first_of_thread(self) -> NDArray[np.int64]:
-        """First call of each call's thread, int64."""
         _, firsts, place = np.unique(self._thread, return_index=True, return_inverse=True)
         return firsts[place].astype(np.int64)
 
@@ -344,7 +343,6 @@ class ReplayInputs:
         return self.known_rule or LEAST
 
     def with_rule(self, rule: AgentRule) -> ReplayInputs:
-        """Return the same inputs with the breakpoints of a rule."""
         return replace(self, named_rule=rule)
 
     @cached_property
@@ -549,12 +547,7 @@ def _cached_blocks(
 def _blocks_before(
     layout: PromptLayout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
-    """Count the blocks before the last `tail` tokens of each prompt, to the nearest block, int64.
-
-    Args:
-        tail: Per call, provider tokens at the end of its prompt.
-        ratio: Per call, provider tokens per counted token.
-    """
+    """Count the blocks before each prompt's last `tail` provider tokens; `ratio` is provider per counted token."""
     if len(edits.block):
         return _blocks_before_changed(layout, tail, ratio, edits)
     blocks = np.zeros(layout.history.call_count + 1, dtype=np.int64)
@@ -592,7 +585,6 @@ def _blocks_before_changed(
 
 
 def _prefix_tokens(prefix: ReusablePrefix, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the provider tokens of each prompt's prefix."""
     tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.uncounted
     return tokens
 

@@ -110,12 +110,7 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
 def served_usage(
     inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64], calls: NDArray[np.intp] | None = None
 ) -> PromptUsage:
-    """Compute the cache reads and writes of prompts under a plan.
-
-    Args:
-        prompt: Per call, prompt tokens under the plan.
-        calls: Calls to compute; all by default.
-    """
+    """Compute the cache reads and writes of prompts, given their tokens under a plan, by default of all calls."""
     if not len(prompt):
         return inputs.recorded
     caches, recorded, every_prompt = inputs.caches, inputs.recorded, prompt
@@ -168,7 +163,6 @@ def served_usage(
 
 
 def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cacheable tokens of each prompt under a plan."""
     tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.uncounted[:-1]
     held = inputs.cacheable_tokens(inputs.before_blocks + tokens, prompt.astype(np.float64))
     held = np.where(prefix.unread[:-1], 0.0, held)

@@ -226,7 +226,6 @@ class ContextLayout:
 
 
 def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
-    """Count the leading blocks that two prompts share."""
     length = min(len(before), len(after))
     differs = np.flatnonzero(before[:length] != after[:length])
     return int(differs[0]) if len(differs) else length

@@ -54,8 +54,6 @@ class ReplayCancelledError(InspectorError):
 
 @dataclass(frozen=True, slots=True)
 class _CountedBlock(RecordedBlock):
-    """A recorded block with counted tokens."""
-
     table: TokenTable
 
     @property

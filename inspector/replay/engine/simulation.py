@@ -78,7 +78,6 @@ class StrategyRun:
         return self.sequential is None and self.batched is None and (due is None or due[0] > call)
 
     def choices(self, context: CallContext) -> Iterable[Choice]:
-        """Return the strategy's changes at this call."""
         return self.decide(context) if self.batched is None else self.batched.step(context)
 
     def decide(self, context: CallContext) -> Iterable[Choice]:
@@ -358,7 +357,6 @@ class SimulatedCallContext:
 
     @property
     def previous_prompt_tokens(self) -> int:
-        """Tokens of the thread's previous prompt under the plan."""
         known = self._known
         if known is not None and known.input_tokens is not None:
             return known.input_tokens

@@ -239,12 +239,7 @@ def apportion(total: int, weights: Floats, most: Integers | None = None) -> Inte
 
 @dataclass(frozen=True)
 class CalibrationSource:
-    """A session that lends its token calibration.
-
-    Attributes:
-        kind: Its relation to the borrower: its parent, or the session it continues.
-        fits: Fits to its calls, the model with most calls first.
-    """
+    """A session, the parent or the continued one, that lends its fits, the model with most calls first."""
 
     kind: LinkKind
     identifier: str
@@ -467,7 +462,6 @@ def media_of_prompts(history: History, table: TokenTable) -> Integers:
 
 
 def _media_of_blocks(history: History, table: TokenTable, rule: ImageRule) -> Integers:
-    """Return the provider tokens of each block's images and documents."""
     tokens = np.zeros(len(history.kind), dtype=np.int64)
     blocks = history.session.blocks
     for block in np.flatnonzero(table.media).tolist():

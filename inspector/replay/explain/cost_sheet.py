@@ -73,7 +73,6 @@ def outcome_explanations(
 
 
 def cache_read_explanation(replay: Replay, share: Figure) -> Explanation:
-    """Explain the share of its prompts that a replay reads from the cache."""
     figures = replay.figures
     return Explanation.of(
         share,

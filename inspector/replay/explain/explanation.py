@@ -138,7 +138,6 @@ _IN_CALLS = ("calls", "cache_breaks")
 
 
 def overhead_explanation(inputs: ReplayInputs) -> Explanation:
-    """Explain the unrecorded part of every prompt."""
     return Explanation(
         system_tokens(inputs),
         "tokens",
@@ -404,7 +403,6 @@ def _described(request: SideRequest, calls: int) -> str:
 
 
 def cost_with_side_requests_explanation(replay: Replay, side_requests: Sequence[SideSpending]) -> Explanation:
-    """Explain the cost of a session including its side requests."""
     cost = replay.figures.cost_usd
     return Explanation(
         cost_with_side_requests(cost.value, side_requests),

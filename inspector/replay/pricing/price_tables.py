@@ -354,12 +354,7 @@ class ListedModel:
         )
 
     def rates(self, time: float, context: Mapping[str, str] | None = None) -> Rates | None:
-        """Return the rates at a time, or None if the table has neither an input nor an output price.
-
-        Args:
-            time: Seconds since the epoch.
-            context: Non-default request settings, in the table's terms.
-        """
+        """Return the rates at a time, seconds since the epoch; None without an input and an output price."""
         price = self._info.get_prices(datetime.fromtimestamp(time, UTC), dict(context) if context else None)
         if price.input_mtok is None and price.output_mtok is None:
             return None

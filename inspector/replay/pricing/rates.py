@@ -176,7 +176,6 @@ class Rates:
     unpriced: tuple[str, ...] = ()
 
     def times(self, factor: float) -> Rates:
-        """Return these rates with every token price multiplied by a factor."""
         rows = tuple(RateRow(row.above, *(price * factor for price in row[1:])) for row in self.rows)
         media = tuple(each._replace(price=each.price * factor) for each in self.media)
         return replace(self, rows=rows, media=media)

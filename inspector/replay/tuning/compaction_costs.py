@@ -567,12 +567,7 @@ def choose_threshold(
     thresholds: Sequence[float],
     costs: Sequence[ThresholdCosts],
 ) -> ThresholdChoice:
-    """Choose a threshold and validate the choice.
-
-    Args:
-        thresholds: Thresholds tried, ascending.
-        costs: Costs of each session under `AS_RECORDED`, then under each threshold.
-    """
+    """Choose a threshold and validate the choice; the costs of each session begin with `AS_RECORDED`."""
     effective, terms = EffectiveThreshold.of(sessions), compaction_terms(sessions)
     nothing = Band(0, 0, 0)
     if not has_enough_data(sessions, calls) or effective is None:
@@ -604,7 +599,6 @@ def _cheapest(total: NDArray[np.float64]) -> int:
 
 
 def _drawn(saved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the savings on resampled sessions."""
     count = len(saved)
     drawn: NDArray[np.float64] = (
         np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), DRAWS) @ saved

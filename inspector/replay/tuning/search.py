@@ -122,12 +122,7 @@ def has_enough(calls: Sequence[int]) -> bool:
 def choose(
     table: TrialTable, constraints: Constraints, *, is_complete: bool = True, beyond: bool = False
 ) -> PlanChoice:
-    """Choose a plan and validate the choice.
-
-    Args:
-        is_complete: False if the search ended early.
-        beyond: True if plans may go beyond what has been tried in public.
-    """
+    """Choose a plan and validate the choice; `beyond` permits plans beyond what has been tried in public."""
     limits = constraints.defensible(beyond=beyond)
     plan = best_of(table, limits)
     left_out = leave_one_out(table, limits)
@@ -581,7 +576,6 @@ class FleetGroup:
 
     @property
     def known(self) -> HowKnown:
-        """Confidence of savings on all of them."""
         return lowest_confidence(*(session.known for session in self.sessions))
 
 
@@ -616,12 +610,7 @@ class TunedGroup:
         *,
         beyond: bool = False,
     ) -> TunedGroup:
-        """Choose among the plans tried.
-
-        Args:
-            sampled: The search on a sample, if there was one; otherwise `search`.
-            beyond: True if plans may go beyond what has been tried in public.
-        """
+        """Choose among the plans tried; `sampled` is `search` if there was no search on a sample."""
         table, left = search.table(), _left(search, coarse, sampled)
         choice = choose(table, search.constraints, is_complete=not left, beyond=beyond)
         most = max((sampled, coarse), key=lambda each: each.tried)
@@ -629,7 +618,6 @@ class TunedGroup:
 
 
 def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tuple[str, ...]:
-    """Return the incomplete stages, in words."""
     found: list[str] = [*coarse.left]
     if not coarse.left and set(sampled.left) & set(COARSE):
         found.append(f"the same on more than {coarse.sessions:,} sessions")

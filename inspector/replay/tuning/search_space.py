@@ -274,7 +274,6 @@ def between(limit: TunableLimit, value: float, ladder: Sequence[float], count: i
 
 
 def _within(limit: TunableLimit, value: float) -> float:
-    """Convert and clamp a value to the parameter."""
     proper = limit.proper(value)
     return float(proper) if isinstance(proper, int | float) else value
 

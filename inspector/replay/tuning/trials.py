@@ -99,12 +99,10 @@ class PreparedSession:
 
     @classmethod
     def of(cls, inputs: ReplayInputs) -> PreparedSession:
-        """Replay a session with nothing cut."""
         return cls(inputs, replay(inputs, Plan()))
 
     @cached_property
     def uses(self) -> ReuseEvidence:
-        """Later uses of its tool results."""
         return ReuseScan(self.inputs.history).run_to_the_end()
 
     @property
@@ -132,7 +130,6 @@ class PreparedSession:
             yield _trial(planned, found, _flaw(planned, found, kept, terms))
 
     def _blocks_of(self, tools: Collection[str]) -> NDArray[np.bool_]:
-        """Return True per block for results of the tools, bool."""
         history = self.inputs.history
         kept = np.zeros(len(history.kind), dtype=bool)
         numbers = [number for number, name in enumerate(history.tool_names) if name in tools]
