@@ -556,12 +556,7 @@ def _capital(words: str) -> str:
 
 
 def describe_applied_plan(name: str, plan: Plan, session: Session | None) -> str:
-    """Report in one line that a plan was made current, whether the agent can apply it, and how to undo it.
-
-    Args:
-        name: Name of the plan; may be a user's.
-        session: The session it applies to; None if there is none yet.
-    """
+    """Report in one line that a plan was made current, whether the agent can apply it, and how to undo it."""
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
     return f"{name} is active{verdict}; ctrl+z to undo"
 
@@ -591,14 +586,7 @@ def answer_for(name: str, plan: Plan) -> AgentSupport:
 
 
 def part_of(name: str, plan: Plan) -> Plan | None:
-    """Return the part of a plan that the agent that wrote a session can apply natively; the same object if that is all.
-
-    Args:
-        name: The format of the session.
-
-    Returns:
-        None if it can apply no part of it, or its abilities are unknown.
-    """
+    """Return the part of a plan that an agent (by format) can apply, itself if whole; None if none or unknown."""
     answer = answer_for(name, plan)
     if answer.is_whole:
         return plan

@@ -105,12 +105,7 @@ class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
 
 
 def session_aftermaths(whole: Replay, counted: Collection[int]) -> list[AftermathFacts]:
-    """Return the calls around the compactions that are counted for a session.
-
-    Args:
-        whole: The whole session with nothing cut.
-        counted: The responses of the counted calls, as message indices.
-    """
+    """Return the calls around a session's counted compactions; `counted` are responses, as message indices."""
     calls = whole.history.session.calls
     return [_facts(each) for each in compaction_aftermaths(whole) if calls[each.call].response in counted]
 

@@ -99,12 +99,7 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, is_i
 def tune_written(
     report: TuneReport, form: str, *, color: bool = False, is_interactive: bool = True, plan_file: str = ""
 ) -> str:
-    """Write the tuning result in a format.
-
-    Args:
-        form: `text`, `html`, `md` or `csv`.
-        plan_file: The file the plan is written to; empty if it is not.
-    """
+    """Write the tuning result as `text`, `html`, `md` or `csv`; `plan_file` is empty if no plan was written."""
     from inspector.report import tuning_page
 
     match form:

@@ -21,12 +21,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u20
 
 
 def to_json(value: Any, *, ascii_only: bool = False) -> str:
-    """Format `value` as indented JSON with a trailing newline, and escape characters that could disturb a terminal.
-
-    Args:
-        value: Dictionaries, lists, strings, numbers, booleans, None.
-        ascii_only: Escape everything outside ASCII, for outputs that cannot encode it.
-    """
+    """Format indented JSON with a trailing newline; escape what may disturb a terminal, or all but ASCII."""
     text = json.dumps(value, indent=2, ensure_ascii=ascii_only)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 

@@ -111,14 +111,7 @@ class DecodedView:
 
 
 def decoded_views(text: str) -> Iterator[DecodedView]:
-    """Yield the original, a view without invisible characters, and views with one layer of escapes less at a time.
-
-    Args:
-        text: Any string, including lone surrogates.
-
-    Yields:
-        At most `MOST_READINGS`, each different from the previous one.
-    """
+    """Yield at most `MOST_READINGS` views: the original, without invisible characters, and less escaped ones."""
     reading = DecodedView(text)
     yield reading
     for step in range(1, MOST_READINGS):

@@ -123,12 +123,7 @@ def started_words(found: StartedTotals, numbers: NumberFormat) -> str:
 
 
 def subagents_text(found: SubagentCosts, numbers: NumberFormat, together: float | None = None) -> str:
-    """Return a sentence without its period: `2 calls of 1 subagent cost $0.010 more, not included above`.
-
-    Args:
-        found: The subagents; at least one was read or could not be read.
-        together: Dollars of the session with its subagents; None to leave it out.
-    """
+    """Return a sentence without its period: `2 calls of 1 subagent cost $0.010 more, not included above`."""
     parts = []
     if found.sessions:
         verb = "sent" if found.cost_usd is None else "cost"
@@ -184,12 +179,7 @@ UNCERTAIN_ANSWERS: Final = "different answers"
 
 
 def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSaving | None:
-    """Estimate a plan's saving if the model takes more or fewer turns with it.
-
-    Args:
-        saved: Dollars saved with the recorded answers; None without a price.
-        planned: Cost with the plan and the recorded answers; None without a price.
-    """
+    """Estimate a plan's saving if the model takes more or fewer turns with it; None without a price."""
     if saved is None or planned is None:
         return None
     found = widened(Band(saved, saved, saved), planned)

@@ -185,11 +185,7 @@ def domain(
 
 
 def number(value: float, form: str) -> str:
-    """Format a number like D3 in one of the formats that charts use (`,d`, `~s`, `$~f`, `,.3~r`, and others).
-
-    Raises:
-        ValueError: The format is not supported.
-    """
+    """Format a number like D3 (`,d`, `~s`, `$~f`, `,.3~r`, and others); raise `ValueError` for other formats."""
     size = abs(value)
     match form.removeprefix("$"):
         case ",d":

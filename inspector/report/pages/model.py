@@ -96,12 +96,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A placeholder for a chart; the `Table`s after it show the same figures.
-
-    Attributes:
-        name: Name of the chart in `inspector.report.charts`.
-        alternative: Description in a sentence, for readers who cannot see it.
-    """
+    """A placeholder for a named chart, with a sentence for readers who cannot see it; `Table`s follow."""
 
     name: str
     alternative: str
