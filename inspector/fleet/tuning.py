@@ -206,11 +206,7 @@ class TuningPool:
         return [_fleet_session(path, one.value) for path, one in results.items() if one.value], problems
 
     def bases(self, path: Path) -> tuple[Plan, ...]:
-        """Return every strategy and built-in plan, fitted to a session; empty if the work ended early.
-
-        Raises:
-            LostSessionError: The session can no longer be processed.
-        """
+        """Return all strategies and plans for a session, none at an early end; raise `LostSessionError`."""
         task = self._tasks[path]
         key = task.key("plans")
         kept = _plans_of(self._results.kept(path, key))
@@ -266,22 +262,14 @@ class TuningPool:
             at += 1
 
     def compacted(self, paths: Sequence[Path]) -> list[CompactedSession]:
-        """Return the compactions of some sessions, in order; empty if the work ended early.
-
-        Raises:
-            LostSessionError: A session can no longer be processed.
-        """
+        """Return the compactions of sessions in order, none at an early end; raise `LostSessionError`."""
         with self.progress("reading compactions") as advance:
             return self._each([Job(path, _compacted, (self._tasks[path],)) for path in paths], advance)
 
     def threshold_costs(
         self, paths: Sequence[Path], thresholds: tuple[float, ...], terms: CompactionTerms
     ) -> list[ThresholdCosts]:
-        """Return the costs of some sessions at compaction thresholds, in order; empty if the work ended early.
-
-        Raises:
-            LostSessionError: A session can no longer be processed.
-        """
+        """Return sessions' costs at thresholds in order, none at an early end; raise `LostSessionError`."""
         doing = f"trying {len(thresholds):,} thresholds on {len(paths):,} sessions"
         with self.progress(doing) as advance:
             return self._each([Job(path, _costs, (self._tasks[path], thresholds, terms)) for path in paths], advance)
