@@ -233,12 +233,7 @@ class Notifier:
         write: Callable[[str], object] | None = None,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """Create a notifier.
-
-        Args:
-            write: Writes a sequence to the terminal; None without a terminal.
-            report: Receives each problem of a delivery once, as one line.
-        """
+        """Create a notifier; `write` is None without a terminal, `report` gets each problem once, in one line."""
         self.ways, self.command = tuple(ways), tuple(command)
         self._write, self._report = write, report
         self._running: list[_Running] = []

@@ -118,12 +118,7 @@ class LiveFigures:
     def __init__(
         self, pricing: Pricing, reader: LiveReader, longest_elsewhere: Callable[[str], int] = lambda _: 0
     ) -> None:
-        """Compute the figures of the reader's session.
-
-        Args:
-            longest_elsewhere: Returns the longest prompt of a model in the user's other sessions, which shows the size
-                of its window.
-        """
+        """Prepare the figures; a model's longest prompt in other sessions shows the size of its window."""
         self._pricing, self._reader, self._longest_elsewhere = pricing, reader, longest_elsewhere
         self._begin(reader.session)
         self.take()
@@ -246,12 +241,7 @@ class LiveFigures:
         return self._pauses
 
     def pause_advice(self, pauses: Sequence[float], now: float) -> PauseAdvice | None:
-        """Return the costs of a pause; None without a price.
-
-        Args:
-            pauses: The user's pauses in all sessions.
-            now: Seconds since the epoch.
-        """
+        """Return the costs of a pause from the user's pauses in all sessions; None without a price."""
         if self._pause_prices is None:
             return None
         session = self._session

@@ -96,11 +96,7 @@ def _path_schema(kind: type) -> dict[str, Any]:
 
 
 def session_of(directory: Path, sessions: Sequence[LiveSession]) -> LiveSession | None:
-    """Return the newest session of a directory's project, otherwise the newest of all; None if none is running.
-
-    Args:
-        directory: A directory, at or below the working directory of a project's sessions.
-    """
+    """Return the newest session of a directory's project, otherwise of all; None if none is running."""
     running = [each for each in sessions if each.state is not Activity.ENDED]
     folders = {str(folder) for folder in (directory, *directory.parents)} - {str(Path.home()), os.sep}
     own = [each for each in running if os.path.normpath(each.working_directory or os.sep) in folders]

@@ -271,12 +271,7 @@ class LiveWatch:
     """Yields the running sessions whenever one of them changes."""
 
     def __init__(self, folders: Iterable[Path] | None = None, pricing: Pricing | None = None) -> None:
-        """Start without reading anything.
-
-        Args:
-            folders: Folders and files to watch; the homes of all agents by default.
-            pricing: Prices; by default the user's price file and the bundled table.
-        """
+        """Start without reading anything, by default with the homes of all agents and the user's prices."""
         self.book = LiveBook(folders, pricing)
         self._changed: set[Path] = set()
         self._woken = asyncio.Event()
