@@ -277,9 +277,9 @@ async def test_the_cost_of_a_pause_is_shown_once_the_agent_waits(monkeypatch: py
     prices = PausePrices(100_000, 0.1, 1.25, 1e-6, 12.5e-6, 25e-6, 3600.0, fresh=20_000)
     advice = pause_advice(prices, (), format_name="codex", agent="Codex", last=NOW, now=NOW)
     async with watching(Fixed(replace(WAITING, away=advice), CALM_ONE), monkeypatch, (100, 24)) as (run, _):
-        await run.tap("a")
+        await run.tap("i")
         await run.until_shown("cost of a pause with the next prompt")
         line = next(line for line in run.lines() if "new session" in line)
         assert line.count("~$0.25") == 3
-        await run.tap("escape", "down", "a")
+        await run.tap("escape", "down", "i")
         await run.until_shown("The cost of a pause is known once the agent waits")

@@ -235,7 +235,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act("table.sort-left", "left", changes=HEAD)
     act("table.sort-right", "right", changes=HEAD)
     act("table.reverse", "s", changes=HEAD)
-    act("table.scale", "l", changes=r"[█▏▎▍▌▋▊▉]+░*")
+    act("table.scale", "L", changes=r"[█▏▎▍▌▋▊▉]+░*")
     act("compare.fold", "_", hides="never applied (hidden)")
     program.go("_", shows="never applied (hidden)")
     act("compare.best", "*", changes=ROW)

@@ -159,6 +159,6 @@ FIGURE_TABLE: Table = (
     UserAction("table.sort-left", "left", "sort(-1)", "Sort by", "Sort by the column to the left", is_shown=True),
     UserAction("table.sort-right", "right", "sort(1)", "Sort by", "Sort by the column to the right", is_shown=True),
     UserAction("table.reverse", "s", "reverse", "Sort", "Reverse the sort order"),
-    UserAction("table.scale", "l", "scale", "Log", "Switch bars between linear and logarithmic scale"),
+    UserAction("table.scale", "L", "scale", "Log", "Switch bars between linear and logarithmic scale"),
 )
 """Keys of every table of figures."""

@@ -430,12 +430,11 @@ LIVE: Table = (
     move("live.last", "end", "move(1000000)", "Last", "Move to the last session", is_first=True),
     UserAction("live.open", "enter", "open", "Open", "Open the session in a tab", is_shown=True, rank=0),
     UserAction("live.next", "n", "next", "Next", "Go to the next session that needs attention", is_shown=True, rank=1),
-    UserAction("live.away", "a", "away", "Pause", "Show the cost of a pause", is_shown=True, rank=3),
+    UserAction("live.away", "i", "away", "Pause", "Show the cost of a pause", is_shown=True, rank=3),
     UserAction("live.sessions", "o", "app.sessions", "Sessions", "List all sessions", is_shown=True, rank=2),
     UserAction("live.help", "question_mark", "app.help", "Help", "Show the keys available here", is_looked_up=False),
-    UserAction(
-        "live.back", "escape,q", "back", "Back", "Go back, or quit if no session is open", is_shown=True, rank=4
-    ),
+    UserAction("live.back", "escape", "back", "Back", "Go back, or quit if no session is open", is_shown=True, rank=4),
+    UserAction("live.quit", "q", "back", "quit", "Go back, like esc", is_looked_up=False),
 )
 
 HELP: Table = (
