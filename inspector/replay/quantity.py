@@ -126,12 +126,7 @@ def about(text: str) -> Meta:
 
 
 def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
-    """Describe a field that is a figure.
-
-    Args:
-        text: One sentence for help and JSON Schema; empty if the label suffices.
-        attributes: Further attributes of `Quantity`.
-    """
+    """Describe a figure field; `text` is a sentence for help and JSON Schema, empty if the label suffices."""
     return Meta(description=text or None, extra={"quantity": Quantity(label, unit, text, **attributes)})
 
 

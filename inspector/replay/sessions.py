@@ -395,13 +395,7 @@ class SubagentReader:
         counter: Counter | None = None,
         is_cancelled: Callable[[], bool] = lambda: False,
     ) -> SubagentCosts | None:
-        """Return the costs of all sessions started by one, directly or through others; None if cancelled.
-
-        Args:
-            cache: Name of the prompt cache assumed for every call; None for each model's own.
-            counter: Counts the tokens of calls without usage; defaults to the installed vocabulary.
-            is_cancelled: Polled between sessions and while counting.
-        """
+        """Return the costs of all sessions one started, directly or through others; None if cancelled."""
         if self._terms != (pricing, cache):
             self._known, self._terms = {}, (pricing, cache)
         try:

@@ -116,10 +116,7 @@ class ModelSwitch(FigureResult, frozen=True, kw_only=True):
 
 
 def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | None:
-    """Project a switch of the main conversation to another model at a call.
-
-    Returns None if the call is not in the main conversation, or the model has no price.
-    """
+    """Project a switch of the main conversation at a call of it to another model; None if it has no price."""
     replay = found.replay
     inputs, ledger, session = replay.inputs, replay.ledger, replay.history.session
     main = main_calls(replay)

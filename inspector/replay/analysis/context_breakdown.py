@@ -244,14 +244,9 @@ def consumers_of(
 def codes_of(
     replay: Replay, grouping: Grouping, blocks: NDArray[np.int32], call: int, repeats: Sequence[Repeat]
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Assign blocks to parts.
+    """Return each block's part (-1 for none, int64) and the parts' names, which may contain session text.
 
-    Args:
-        call: The call that ages are counted from.
-        repeats: Superseded blocks among them.
-
-    Returns:
-        For each block the index of its part, -1 for none, int64, and the parts' names, which may contain session text.
+    Ages are counted from `call`; `repeats` are the superseded blocks.
     """
     history = replay.history
     match grouping:

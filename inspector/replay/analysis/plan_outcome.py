@@ -51,10 +51,7 @@ def savings_of(baseline: Figures, planned: Figures) -> Savings:
 
 
 def break_even_call(baseline: Ledger, planned: Ledger) -> int | None:
-    """Return the first call, counted from 1, after which the plan's cumulative cost stays lower.
-
-    None if there is none, the plan changes nothing, or there is no price.
-    """
+    """Return the first call, from 1, after which the plan's cumulative cost stays lower; None if none, or unpriced."""
     ahead = np.cumsum(baseline.cost - planned.cost) > NOTHING
     if not len(ahead) or not ahead[-1]:
         return None

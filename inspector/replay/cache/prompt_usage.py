@@ -175,12 +175,7 @@ def simulated_usage(
 
 
 def possible_reads(odds: ReadOdds, read: Integers, shared: Integers) -> tuple[Integers, Integers]:
-    """Return the tokens a call reads on a hit and on a miss; the first is never less.
-
-    Args:
-        read: Tokens it may read by the rules.
-        shared: Tokens of the prefix shared with the previous prompt.
-    """
+    """Return the tokens a call reads on a hit and a miss, from `read` by the rules and the `shared` prefix."""
     high = np.maximum(read - np.rint(odds.lag).astype(np.int64), 0)
     left = np.rint(odds.kept * np.minimum(shared, odds.most_kept)).astype(np.int64)
     return high, np.minimum(left, high)

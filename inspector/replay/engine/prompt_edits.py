@@ -341,14 +341,7 @@ class PromptEdits:
         )
 
     def sent_before(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the tokens of each prompt's prefix as sent.
-
-        Args:
-            blocks: Per call including the next one, the number of blocks in the prefix, int64.
-
-        Returns:
-            Per call, counted tokens, int64, and the provider tokens of these blocks beyond them, float64.
-        """
+        """Return the tokens of each prompt's first `blocks`, with the next call: counted, and provider beyond."""
         columns = self._columns
         ends = np.minimum(columns.first_place[columns.context] + columns.of_calls(blocks), columns.end)
         sent = columns.tokens_before[ends] - self._removed_before(ends)

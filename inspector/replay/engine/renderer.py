@@ -293,13 +293,7 @@ class Renderer:
         order: NDArray[np.int64],
         result: RenderedBlocks,
     ) -> None:
-        """Apply stacks block by block.
-
-        Args:
-            stacks: Each stack with the bounds of its rows in `order`.
-            blocks: The block of every row of the result.
-            order: Rows of the result, in the stacks' order.
-        """
+        """Apply stacks block by block; each stack has the bounds of its rows in `order`, the result's row numbers."""
         if not stacks:
             return
         of_stacks = [blocks[order[first:last]].tolist() for _, first, last in stacks]

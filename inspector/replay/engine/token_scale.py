@@ -126,12 +126,9 @@ class ApportionedUsage:
 def apportioned_usage(
     session: Session, calls: RecordedCalls, prompts: Floats, output: Integers, previous: Integers
 ) -> ApportionedUsage:
-    """Complete the reported usage of a session from its recorded totals.
+    """Complete a session's reported usage from its totals, by the estimated prompts and measured outputs.
 
-    Args:
-        prompts: Per call, estimated tokens of the prompt, without unrecorded text.
-        output: Per call, response tokens: reported, otherwise measured.
-        previous: Per call, the previous call of its thread, -1 for the first.
+    `previous` is the previous call of each call's thread, -1 for the first.
     """
     columns = np.stack(
         (calls.usage.cache_read, calls.usage.cache_write_5m, calls.usage.cache_write_1h, calls.usage.uncached)
@@ -328,11 +325,9 @@ class TokenScale:
         removed: Integers | None = None,
         calibration_source: CalibrationSource | None = None,
     ) -> TokenScale:
-        """Fit a session's counts to its reported usage, or use typical values of its models if there is too little.
+        """Fit a session's counts to its reported usage, or that of a source, otherwise use typical values.
 
-        Args:
-            removed: Per call including the next one, counted tokens the agent itself had cleared by then.
-            calibration_source: A session to borrow the fit from if this one reports too little.
+        `removed` has, per call including the next one, counted tokens the agent itself had cleared by then.
         """
         calibration = calibrate_session(
             history, table, removed, () if calibration_source is None else calibration_source.fits

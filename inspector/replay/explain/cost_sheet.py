@@ -282,12 +282,7 @@ def cost_sheet(
     runs_per_day: RunsPerDay,
     uses: ReuseEvidence | None = None,
 ) -> CostSheet:
-    """Compute all figures. Takes longer than a frame, because compactions are replayed as if they had not happened.
-
-    Args:
-        terms: Assumptions, with the number of next calls and of days per month to project.
-        uses: Later uses of tool results; None if unknown.
-    """
+    """Compute all figures. Takes longer than a frame, because compactions are replayed as if they had not happened."""
     breakdown = Breakdown(baseline, planned)
     by_tier = breakdown.by_tier()
     kinds = breakdown.by_kind()
@@ -428,10 +423,7 @@ def largest_part(replay: Replay) -> LargestPart | None:
 
 
 def resent_tokens(replay: Replay) -> int:
-    """Return the prompt tokens that the previous prompt of the same conversation also had, summed over all calls.
-
-    A prompt after a compaction or a rewind counts as new.
-    """
+    """Return prompt tokens also in the conversation's previous prompt, except after compaction or rewind, summed."""
     prompts, inputs = replay.ledger.prompt_tokens, replay.inputs
     if not len(prompts):
         return 0

@@ -114,12 +114,7 @@ class Pricing:
         return replace(self, model=model, given=None, _known={}, _meant={})
 
     def rates(self, model: str, time: float | None = None, terms: str = "") -> Rates | None:
-        """Return a model's rates at a time, without the factor; None if it has no price.
-
-        Args:
-            time: Seconds since the epoch; None or NaN for today.
-            terms: Billing terms, in the format of `BillingTerms.code`. Given rates ignore them.
-        """
+        """Return a model's rates at a time, by default today, without the factor; None if it has no price."""
         name, own, listed = self._found(model)
         if listed is None and (own is None or not own.later):
             rounded = 0.0
@@ -188,13 +183,7 @@ class Pricing:
         times: NDArray[np.float64],
         terms: Sequence[str] | Categorical | None = None,
     ) -> CallRates:
-        """Look up the rates of every call, to price any number of replays of the same calls.
-
-        Args:
-            models: Per call, the model's name as recorded.
-            times: Per call, seconds since the epoch, NaN where unknown.
-            terms: Per call, its billing terms in the format of `BillingTerms.code`; standard terms by default.
-        """
+        """Look up the rates of every call, standard by default, for any replays; times in seconds, or NaN."""
         names, code = Categorical.of(models)
         reported, terms_code = Categorical.of(["" for _ in code] if terms is None else terms)
         if not len(code):

@@ -415,12 +415,9 @@ class RatesError(InspectorError, ValueError):
 
 
 def parse_rates(text: str) -> Rates:
-    """Parse rates in dollars per million tokens: `input/output`, or `input/output/cache read/cache write`.
+    """Parse dollars per million tokens, `input/output[/cache read/cache write]`; raise `RatesError` for others.
 
     Omitted rates equal input.
-
-    Raises:
-        RatesError: The text is not a valid rate.
     """
     try:
         given = [float(part.strip().removeprefix("$")) for part in text.split("/")]

@@ -346,11 +346,9 @@ class _Calls:
         *,
         keeps_idle: bool = True,
     ) -> _Paths:
-        """Simulate all thresholds in one pass over the calls.
+        """Simulate all thresholds in one pass; `idle` is for thresholds other than `AS_RECORDED`, None for never.
 
-        Args:
-            idle: When idle compaction fires, for all thresholds other than `AS_RECORDED`; None for never.
-            keeps_idle: Keep recorded idle compactions for `AS_RECORDED`; otherwise apply `idle` there too.
+        `keeps_idle` keeps recorded idle compactions for `AS_RECORDED`; otherwise `idle` applies there too.
         """
         shape = (len(thresholds), len(self.prompt))
         prompt, cached, before = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -515,10 +513,7 @@ class ThresholdChoice:
 
 
 def compaction_terms(sessions: Sequence[CompactedSession]) -> CompactionTerms | None:
-    """Return the median effect of the recorded compactions of some sessions, and the mean number of repeated reads.
-
-    None if no compaction was recorded.
-    """
+    """Return the median effect of recorded compactions, and the mean number of repeated reads; None without any."""
     found = [each for session in sessions for each in session.compactions]
     if not found:
         return None
@@ -545,10 +540,7 @@ def has_enough_data(sessions: Sequence[CompactedSession], calls: Sequence[int]) 
 
 
 def thresholds_to_try(sessions: Sequence[CompactedSession], terms: CompactionTerms) -> tuple[float, ...]:
-    """Return thresholds from slightly above the size after a compaction to the largest that fits, ascending.
-
-    The effective threshold is included.
-    """
+    """Return ascending thresholds from just above a compacted size to the largest, with the effective one."""
     effective = EffectiveThreshold.of(sessions)
     if effective is None:
         return ()

@@ -628,10 +628,7 @@ def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tup
 
 
 def grouped(sessions: Iterable[FleetSession]) -> tuple[FleetGroup, ...]:
-    """Group sessions by kind of agent and model, and pool models with too few sessions.
-
-    The most expensive groups come first.
-    """
+    """Group sessions by kind of agent and model, most expensive first, pooling models with too few sessions."""
     separate: defaultdict[tuple[str, str], list[FleetSession]] = defaultdict(list)
     for session in sessions:
         separate[session.agent, session.model].append(session)

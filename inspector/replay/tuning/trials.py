@@ -239,13 +239,7 @@ class TrialTable:
     def of(
         cls, trials: Mapping[Plan, Sequence[Trial | None]], cost: Sequence[float], calls: Sequence[int]
     ) -> TrialTable:
-        """Build the table.
-
-        Args:
-            trials: By plan, a trial for every session; None if the plan could not be replayed.
-            cost: Per session, dollars with nothing cut.
-            calls: Per session, recorded calls.
-        """
+        """Build the table; trials are None for a plan that could not be replayed, cost and calls are per session."""
         rows = [[trial or _MISSING for trial in row] for row in trials.values()]
         numbers = np.array([[trial[:_NUMBERS] for trial in row] for row in rows], dtype=np.float64)
         layers = np.moveaxis(numbers.reshape(len(trials), len(cost), _NUMBERS), 2, 0)
@@ -348,14 +342,9 @@ class TrialTable:
 
 
 def pareto_front(saved: NDArray[np.float64], needed: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
-    """Return the Pareto front of plans with high savings and few expected re-fetches.
+    """Return the Pareto front of plans that save, by ascending re-fetches and savings, the first of equals.
 
-    Args:
-        saved: Per plan, dollars over all sessions; NaN if it does not count, float64.
-        needed: Per plan, number of expected re-fetches.
-
-    Returns:
-        Indices by ascending re-fetches, and so ascending savings, only of plans that save; the first of equal ones.
+    `saved` is NaN for a plan that does not count.
     """
     order = np.lexsort((np.arange(len(saved)), -np.nan_to_num(saved, nan=-np.inf), needed))
     found: list[int] = []
