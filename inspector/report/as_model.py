@@ -56,12 +56,10 @@ class PlanAsModelFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def recorded(self) -> NetRange:
-        """Net saving at the recorded models."""
         return self.recorded_at_least_usd, self.recorded_at_most_usd
 
     @property
     def other(self) -> NetRange:
-        """Net saving at the other model."""
         return self.saved_at_least_usd, self.saved_at_most_usd
 
 

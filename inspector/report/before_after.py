@@ -68,12 +68,7 @@ def written(value: float | None, unit: str) -> str:
 
 
 def answer(found: SetDifference, unit: str, effect: float) -> str:
-    """Describe a difference: `18.3 % less (8.0 to 27.1 %)`.
-
-    Args:
-        unit: Unit, as in `MeasureFacts`.
-        effect: The size of difference to detect, as a share of before.
-    """
+    """Describe a difference: `18.3 % less (8.0 to 27.1 %)`; `effect` is the share of before to detect."""
     wanted = f"{100 * effect:g} {'points' if unit == 'share' else '%'}"
     before, after = found.sessions
     match found.verdict:
@@ -137,13 +132,7 @@ def _signed(value: float, unit: str, found: SetDifference) -> str:
 
 
 def headline(verdict: str, text: str, per: str) -> str:
-    """Describe the difference in cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
-
-    Args:
-        verdict: The verdict, a value of `ChangeVerdict`.
-        text: The description by `answer`.
-        per: The unit that has the cost, such as a call.
-    """
+    """Describe the difference in cost: `after costs 18.3 % less per call (8.0 to 27.1 %)`, per call or other unit."""
     if verdict not in (ChangeVerdict.LESS, ChangeVerdict.MORE):
         return f"cost per {per}: {text}"
     size, bracket, interval = text.partition(" (")
@@ -192,13 +181,7 @@ def set_session(
     subagents: SubagentCosts | None = None,
     name: SetName = "before",
 ) -> SetSession:
-    """Collect the compared figures of a session.
-
-    Args:
-        baseline: The calls that are counted for it, with nothing cut.
-        whole: The whole session with nothing cut, including calls counted for other sessions.
-        subagents: Costs of the sessions that it started; None for none.
-    """
+    """Collect a session's compared figures, from its counted calls with nothing cut and the whole session."""
     session = baseline.history.session
     known = format_named(session.format)
     started = [link for link in session.links if link.kind is LinkKind.SUBAGENT]

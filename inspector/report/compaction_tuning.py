@@ -199,13 +199,7 @@ def compaction_group(
     target: str = "",
     model_uncertainty: bool = False,
 ) -> CompactionGroup:
-    """Report the best compaction threshold of a group.
-
-    Args:
-        configured: Configured threshold in tokens; None for the agent's default.
-        target: The agent to write configuration for; empty for the sessions' own.
-        model_uncertainty: Widen the band by the uncertainty of the model's answers.
-    """
+    """Report a group's best compaction threshold; by default, the agent's own threshold and configuration."""
     window = _usual([_window(group.agent, session) for session in sessions])
     default = default_threshold(group.agent, window)
     reported = configured if configured is not None else default

@@ -43,13 +43,7 @@ class Selection:
 
 
 def select(session: Session, losses: Losses, *, whole: bool, with_subagents: bool) -> Selection:
-    """Select the messages to write.
-
-    Args:
-        losses: Counter to which omissions are added.
-        whole: Select the whole conversation in place of the next prompt.
-        with_subagents: The format supports subagents' conversations.
-    """
+    """Select the messages of the next prompt, or the whole conversation; `losses` counts omissions."""
     main = _main_thread(session)
     calls = {call.response: call for call in session.calls}
     if not whole:

@@ -166,7 +166,6 @@ def _medians(found: Sequence[StretchFacts]) -> StretchFacts | None:
 
 
 def _hows(found: Sequence[StretchFacts]) -> dict[str, list[HowKnown]]:
-    """Collect the certainties of each figure."""
     names = dict.fromkeys(name for each in found for name in each.known)
     return {name: [HowKnown(each.known[name]) for each in found if name in each.known] for name in names}
 
@@ -511,13 +510,7 @@ class UnreadSession(Struct, frozen=True, kw_only=True):
 
 
 def session_row(report: Report, whole: Replay, counted: Collection[int]) -> SessionRow:
-    """Build a session's row of the folder report.
-
-    Args:
-        report: The session's own report, on the calls that are counted for it.
-        whole: The whole session with nothing cut, including calls counted for other sessions.
-        counted: The responses of the counted calls, as message indices.
-    """
+    """Build a session's row from its report on the counted calls, which `counted` lists as message indices."""
     misses, lifetime = session_misses(whole, counted)
     parent = parent_of(whole.history.session)
     return SessionRow(
@@ -556,13 +549,7 @@ def folder_report(
     *,
     model_uncertainty: bool = False,
 ) -> FolderReport:
-    """Compute the totals of sessions.
-
-    Args:
-        rows: The sessions, each with as many plans.
-        notes: Further notes, one sentence each.
-        model_uncertainty: Report the range of savings if the model answers differently from the recording.
-    """
+    """Compute the totals of sessions with as many plans each; `notes` are sentences."""
     rows = sorted(rows, key=lambda row: row.path)
     baseline = summed([row.baseline for row in rows])
     report = FolderReport(

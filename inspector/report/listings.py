@@ -144,12 +144,9 @@ def formats_report(formats: Iterable[Format]) -> FormatsReport:
 def reading_report(
     read: Iterable[tuple[Detection, Session]], unread: dict[str, str], *, in_folder: bool = False
 ) -> FormatsReport:
-    """Describe how sessions were read, and sum their unknown parts by agent version.
+    """Describe how sessions were read, one at a time, and sum their unknown parts by agent version.
 
-    Args:
-        read: Formats and sessions, consumed one at a time so that no session stays in memory.
-        unread: Filled while `read` is consumed: path and reason of files that cannot be read.
-        in_folder: The sessions are those of a folder: their reasons and problems are left out.
+    `unread` is filled meanwhile: path and reason of files that cannot be read. In a folder, reasons are left out.
     """
     sessions: list[SessionListing] = []
     found: list[UnknownParts] = []

@@ -118,12 +118,9 @@ def recovery_words(
 
 
 def breakpoint_words(prices: Sequence[tuple[str, float]], numbers: NumberFormat) -> str:
-    """Return the cost by breakpoint rule; empty for fewer than two prices.
+    """Return the cost by breakpoint rule, the assumed one first; empty for fewer than two prices.
 
     `cost by cache breakpoints: $6.70 (system prompt, last block), $7.36 (last block)`
-
-    Args:
-        prices: Positions of the breakpoints and dollars under them, the assumed one first.
     """
     if len(prices) < 2:
         return ""

@@ -296,12 +296,7 @@ def is_code(value: str) -> bool:
 
 
 def is_value(value: str, *, is_password: bool, is_quoted: bool) -> bool:
-    """Return True if the value next to the name of a secret is a secret.
-
-    Args:
-        is_password: The name suggests that people choose the value, so that it may be short.
-        is_quoted: The value is quoted, so it is not a word of a program.
-    """
+    """Return True for a secret next to its name: passwords may be short, a quoted value is no word of a program."""
     if is_placeholder(value) or is_code(value):
         return False
     if any(character.isspace() for character in value):
@@ -358,9 +353,7 @@ class Finder(Protocol):
     """Finder of one kind of secrets."""
 
     @property
-    def kind(self) -> str:
-        """Name in a mask."""
-        ...
+    def kind(self) -> str: ...
 
     def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]: ...
 

@@ -289,7 +289,6 @@ def _positive(band: Band) -> Band:
 
 
 def as_loss(band: Band) -> Band:
-    """Negate a saving to an extra cost."""
     return Band(-band.high, -band.middle, -band.low)
 
 

@@ -107,13 +107,7 @@ def summarize(
     is_cancelled: Callable[[], bool] = lambda: False,
     most_bytes: int | None = None,
 ) -> SessionSummary:
-    """Read a session and summarize it. Never raises for the content of a file.
-
-    Args:
-        pricing: Prices; None for the user's own.
-        is_cancelled: True when the summary is no longer needed; it then covers the part read so far.
-        most_bytes: Maximum bytes to read; None to read all.
-    """
+    """Summarize any file, by default at the user's prices; a cancelled or limited summary covers the part read."""
     is_whole = True
     try:
         reader = open_reader(path)

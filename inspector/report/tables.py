@@ -59,7 +59,6 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """Text with its mark."""
         return IN_TEXT.qualified(self.text, self.known, is_lower_bound=self.is_lower_bound)
 
 
@@ -80,7 +79,6 @@ class Table:
     numbers: int | None = None
 
     def is_number(self, column: int) -> bool:
-        """Return True if a column holds numbers."""
         return column >= self.words and (self.numbers is None or column < self.words + self.numbers)
 
 
@@ -205,10 +203,7 @@ class TotalsRow:
 
 
 def session_heading(session: SessionFacts) -> str:
-    """Return the report's heading: the session's name if texts are included, otherwise the kind of session.
-
-    A name that consists only of masks also falls back to the kind.
-    """
+    """Return the heading: the session's name, unless it is only masks or left out, otherwise its kind."""
     text = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
     return plain(session.title if says_something(session.title) else text)
 
@@ -306,10 +301,7 @@ def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:
 
 
 def cost_parts(report: Report) -> list[tuple[str, str]]:
-    """Return every known component of the baseline's cost, with its share as written.
-
-    The names are fields of `CostParts`; the share is empty if the session cost nothing.
-    """
+    """Return each known part of the baseline's cost, a `CostParts` field, and its share (empty for no cost)."""
     total = report.baseline.cost_usd
     if report.cost is None or total is None:
         return []

@@ -213,10 +213,7 @@ def switch_text(found: ModelSwitch) -> str:
 
 
 def when_text(session: SessionFacts) -> str:
-    """Format start, end and length of a session; empty if no call has a time.
-
-    Example: `2026-07-23 19:32 to 22:07 UTC (2 h 35 min)`.
-    """
+    """Format a session's time, `2026-07-23 19:32 to 22:07 UTC (2 h 35 min)`; empty if no call has one."""
     begun, ended = session.started, session.ended
     if not begun or not ended:
         return ""
@@ -650,7 +647,6 @@ def _money(band: BandFacts) -> str:
 
 
 def as_model_table(page: Page, report: Report) -> None:
-    """Write the cost and the plans at another model's prices."""
     if report.as_model is not None:
         page.line()
         page.line("At another model", HEADING)

@@ -307,13 +307,7 @@ def tune_report(
     target: str = "",
     compaction: Sequence[CompactionGroup] = (),
 ) -> TuneReport:
-    """Build the report of a tuning run.
-
-    Args:
-        warnings: Further warnings, one sentence each.
-        target: The system to write configuration for; empty for none.
-        compaction: Best compaction thresholds, if requested.
-    """
+    """Build the report of a tuning run; an empty `target` writes no configuration."""
     report = TuneReport(
         schema=1,
         inspector=inspector.__version__,

@@ -213,7 +213,6 @@ def _compaction_pairs(
 
 
 def _curve(group: CompactionGroup) -> str:
-    """Format some thresholds with their costs."""
     points = [point for point in group.curve if point.cost_usd is not None]
     against = None if group.threshold is None else group.threshold.against_usd
     costs = [IN_TEXT.cost_with_plan(against, each.cost_usd) if each.is_chosen else each.cost_usd for each in points]
@@ -661,7 +660,6 @@ def _beyond_text(page: Page, group: TunedGroupFacts) -> None:
 
 
 def _configuration_text(page: Page, plan: TunedPlan) -> None:
-    """Write the system's own configuration, if requested."""
     configuration = plan.configuration
     if configuration is None:
         return

@@ -165,13 +165,7 @@ def round_step(length: float, count: int) -> float:
 def domain(
     values: Sequence[float], *, with_zero: bool, is_nice: bool, least: float | None, most: float | None
 ) -> tuple[float, float]:
-    """Return the first and last value of a scale; the last is greater than the first.
-
-    Args:
-        is_nice: Round both ends.
-        least: Fixed first value; None to use the values.
-        most: Fixed last value; None to use the values.
-    """
+    """Return the first and the greater last value of a scale, fixed if given; `is_nice` rounds both."""
     drawn = [*values, 0.0] if with_zero or not values else list(values)
     low = min(drawn) if least is None else least
     high = max(drawn) if most is None else most

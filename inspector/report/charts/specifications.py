@@ -160,10 +160,7 @@ def folder_charts(report: FolderReport, palette: Palette) -> dict[str, dict[str,
 
 
 def context_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Chart the tokens of every prompt, without a plan and under each.
-
-    Where calls share a point, the largest prompt counts.
-    """
+    """Chart the tokens of every prompt, or the largest at a point, without a plan and under each."""
     ledger = report.ledger
     if ledger is None or not ledger.calls:
         return None

@@ -109,10 +109,7 @@ def identity(report: Report) -> str:
 
 
 def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
-    """Return the main results, a line each: cost, context content, a plan, and its risk.
-
-    A plan chosen by the user comes first; otherwise the best plan found comes last.
-    """
+    """Return the main results, a line each: cost, content, a plan (first if the user's) and its risk."""
     spent = (_spent(report, figures), *_subagents(report), *_costliest_part(report, figures))
     plans = [line for index in range(len(report.plans)) for line in _plan_lines(report, figures, index)]
     if plans and not is_suggested(report):
