@@ -659,14 +659,7 @@ class Execution(NamedTuple):
     scheduler: str | None = None
 
     def executor(self, sessions: int, size: float = math.inf) -> SessionExecutor:
-        """Choose an executor.
-
-        Args:
-            size: Total bytes if each session is processed once; a small total starts no processes: that is slower.
-
-        Raises:
-            ClusterError: The requested cluster is not available.
-        """
+        """Choose an executor, this process for few bytes in `size`; raise `ClusterError` without the cluster."""
         if self.scheduler is not None or self.workers is not None:
             return (
                 ClusterExecutor.joining(self.scheduler)

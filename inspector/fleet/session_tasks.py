@@ -111,10 +111,7 @@ class SessionTask:
         )
 
     def inputs_without_copies(self, whole: ReplayInputs, session: Session) -> ReplayInputs:
-        """Return the replay inputs of a session without the calls counted for other sessions.
-
-        Copied calls are not counted twice, but their usage reports are still valid for calibration.
-        """
+        """Return replay inputs without calls counted elsewhere, whose usage reports stay valid for calibration."""
         everything = whole.history.session
         if session is everything:
             return whole
@@ -191,10 +188,7 @@ class SessionWork:
     stays: bool = False
 
     def run(self, tasks: Sequence[SessionTask], advance: Advance) -> dict[Path, tuple[SessionTask, SessionResult]]:
-        """Return the results with every call counted once, and the tasks that gave them.
-
-        Fewer than all sessions if the work ended early.
-        """
+        """Return results with every call counted once, and their tasks; not all if the work ended early."""
         done = self._run(tasks, advance)
         read = [task for task in tasks if task.path in done and done[task.path][1].value]
         found = [done[task.path][1] for task in read]

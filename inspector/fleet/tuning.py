@@ -404,14 +404,9 @@ class SharedSearch:
         self._bases: dict[Path, tuple[Plan, ...]] = {}
 
     def tuned(self, groups: Sequence[FleetGroup], until: float, problems: dict[Path, str]) -> list[TunedGroup]:
-        """Search for every group's plan.
+        """Search for every group's plan, up to a monotonic time; lost sessions are added to `problems`.
 
-        Args:
-            until: Time limit on the monotonic clock.
-            problems: Problems by session; sessions that can no longer be processed are added.
-
-        Returns:
-            The result of each in order, without groups that have no sessions left.
+        Groups without sessions left are not in the result.
         """
         left = dict(enumerate(groups))
         found: dict[int, TunedGroup] = {}
