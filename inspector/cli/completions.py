@@ -88,12 +88,7 @@ fish, once:                        inspector completions fish > ~/.config/fish/c
 
 
 def values(kind: str, begun: str) -> list[str]:
-    """Return the completions of a plan or strategy.
-
-    Args:
-        kind: `PLAN`, `STRATEGY` or `NAME`.
-        begun: The text typed so far: parameters follow a strategy's name and a colon.
-    """
+    """Return completions of kind `PLAN`, `STRATEGY` or `NAME`: parameters after a strategy's name and a colon."""
     return [value for value in _candidates(kind, begun) if value.startswith(begun) and value != begun]
 
 

@@ -92,12 +92,7 @@ def prepare_streams() -> None:
 
 
 def write(text: str) -> None:
-    """Print data unchanged. The caller has sanitized it: reports by `safe_text`, JSON by escaping.
-
-    Raises:
-        CommandError: It cannot be written, or was closed when the program started.
-        BrokenPipeError: The reader is gone.
-    """
+    """Print data unchanged, sanitized by the caller; raise `CommandError`, or `BrokenPipeError` without a reader."""
     _write(text)
 
 
