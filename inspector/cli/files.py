@@ -37,11 +37,7 @@ class SessionPoint(NamedTuple):
     time: float | None = None
 
     def turn_in(self, history: FileHistory) -> int:
-        """Return the moment's turn in a session.
-
-        Raises:
-            UnknownTurnError: The session has no such moment.
-        """
+        """Return the moment's turn in a session; raise `UnknownTurnError` if there is no such moment."""
         if self.call is not None:
             return history.turn_of_call(self.call)
         if self.time is not None:
