@@ -124,7 +124,7 @@ def ruby_values(text: str) -> dict[str, str]:
 
 
 def test_the_homebrew_formula_is_of_this_version_and_has_the_fields_that_brew_requires(tmp_path: Path) -> None:
-    """What `brew style` and `brew audit` hold a formula to, where neither runs."""
+    """Check a part of `brew style` and `brew audit`, because neither runs here."""
     text = FORMULA.read_text(encoding="utf-8")
     values = ruby_values(text)
     assert list(values) == ["desc", "homepage", "url", "sha256", "license", "depends_on"]
