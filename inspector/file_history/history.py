@@ -11,6 +11,8 @@ import posixpath
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from inspector.errors import InspectorError
@@ -298,9 +300,9 @@ class _Collector:
     def collected(self) -> FileHistory:
         blocks, first_blocks = self._session.all_blocks, self._session.first_blocks
         waiting: dict[str, tuple[int, int]] = {}
-        for message in range(len(self._session.messages)):
-            for index in range(first_blocks[message], first_blocks[message + 1]):
-                block = blocks[index]
+        remaining = iter(blocks)
+        for message, (begin, end) in enumerate(pairwise(first_blocks)):
+            for index, block in enumerate(islice(remaining, end - begin), begin):
                 if block.kind is BlockKind.TOOL_CALL:
                     waiting[block.tool_call_id] = index, message
                 elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id in waiting:
@@ -313,10 +315,10 @@ class _Collector:
 
     def _take(self, call: int, asked: int, result: int, message: int) -> None:
         blocks, session = self._session.all_blocks, self._session
-        tool = blocks[call].tool_name
+        called, answer = blocks[call], blocks[result]
         try:
-            text = session.text(blocks[result])
-            effects = call_effects(tool, session.text(blocks[call]), text, is_error=blocks[result].is_error)
+            text = session.text(answer)
+            effects = call_effects(called.tool_name, session.text(called), text, is_error=answer.is_error)
         except TextUnavailableError:
             self._unread += 1
             return
@@ -327,17 +329,25 @@ class _Collector:
             if isinstance(operation, Patching) and operation.moved_to:
                 moves[path] = self._path(FileOperation(operation.moved_to, operation.folder), "")
             by_path.setdefault(path, []).append(operation)
-        event = FileEvent("", FileEventKind.READ, message + 1, asked + 1, call, result, tool, intent=effects.intent)
+        event = partial(
+            FileEvent,
+            turn=message + 1,
+            call_turn=asked + 1,
+            call_block=call,
+            result_block=result,
+            tool=called.tool_name,
+            intent=effects.intent,
+        )
         for path, operations in by_path.items():
-            self._add(replace(event, path=path, kind=kind_of(operations), operations=tuple(operations)))
+            self._add(event(path=path, kind=kind_of(operations), operations=tuple(operations)))
         for old, new in moves.items():
             arrival = RenameTarget(new, content=self._contents[old][-1])
-            self._add(replace(event, path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
-            self._add(replace(event, path=new, kind=FileEventKind.EDIT, operations=(arrival,)))
+            self._add(event(path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
+            self._add(event(path=new, kind=FileEventKind.EDIT, operations=(arrival,)))
         if effects.may_change:
             doubt = _doubt(effects.may_change, message + 1)
             for path in [path for path in self._known_names.named_in(effects.may_change) if path not in by_path]:
-                self._add(replace(event, path=path, kind=FileEventKind.UNCLEAR, problem=doubt, is_certain=False))
+                self._add(event(path=path, kind=FileEventKind.UNCLEAR, problem=doubt, is_certain=False))
 
     def _take_notice(self, index: int, message: int) -> None:
         try:

@@ -446,11 +446,17 @@ def call_effects(tool: str, arguments_text: str, result: str | None, *, is_error
 
 
 def _first(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next((value for name in names if isinstance(value := arguments.get(name), str) and value.strip()), "")
+    for name in names:
+        if isinstance(value := arguments.get(name), str) and value.strip():
+            return value
+    return ""
 
 
 def _text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((value for name in names if isinstance(value := arguments.get(name), str)), None)
+    for name in names:
+        if isinstance(value := arguments.get(name), str):
+            return value
+    return None
 
 
 def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[FileOperation]:

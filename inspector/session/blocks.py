@@ -101,7 +101,7 @@ class CachedTexts(ABC):
     def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
         self._blocks_of_record = blocks_of_record
         self._most_characters = CACHED_CHARACTERS
-        self._recent: OrderedDict[Place, Texts] = OrderedDict()
+        self._recent: OrderedDict[Place, tuple[Texts, int]] = OrderedDict()
         self._recent_characters = 0
         self._lock = threading.Lock()
 
@@ -120,13 +120,13 @@ class CachedTexts(ABC):
     def text(self, block: Block) -> str:
         """Return the block's full text. Raises `TextUnavailableError` if it no longer exists."""
         origin = block.origin
-        place = (origin.part, origin.locator)
+        place, key = (origin.part, origin.locator), self._key(origin)
         with self._lock:
-            known = self._recent.get(self._key(origin))
+            known = self._recent.get(key)
             if known is not None:
-                self._recent.move_to_end(self._key(origin))
-        if known is not None and place in known and known[place][0] == block.digest:
-            return known[place][1]
+                self._recent.move_to_end(key)
+        if known is not None and place in known[0] and known[0][place][0] == block.digest:
+            return known[0][place][1]
         try:
             texts = self.remember(origin, self._blocks_of_record(self.record(block), origin))
         except Exception as error:
@@ -151,12 +151,12 @@ class CachedTexts(ABC):
         with self._lock:
             # Cached by a faster thread, or from an older version of the record.
             if (before := self._recent.pop(key, None)) is not None:
-                self._recent_characters -= sum(len(text) for _, text in before.values())
-            self._recent[key] = texts
+                self._recent_characters -= before[1]
+            self._recent[key] = texts, characters
             self._recent_characters += characters
             while self._recent_characters > self._most_characters and len(self._recent) > 1:
-                _, oldest = self._recent.popitem(last=False)
-                self._recent_characters -= sum(len(text) for _, text in oldest.values())
+                _, (_, oldest) = self._recent.popitem(last=False)
+                self._recent_characters -= oldest
         return texts
 
 
