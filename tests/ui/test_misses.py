@@ -196,7 +196,7 @@ async def test_the_screen_of_misses_shows_causes_and_calls_and_goes_to_them(runn
         await explained(run)
         study = await Misses.opened(run)
         found = run.cache.misses
-        causes = [row for row in found.causes if not row.cause.is_expected]
+        causes = [row for row in found.causes if not row.expected]
         assert [row.key for row in study.causes.rows] == [ALL, *(row.cause for row in causes), FOLDED]
         assert study.causes.text(ALL, "calls") == str(found.total.calls)
         assert study.causes.text(ALL, "extra") == ON_SCREEN.dollars(found.total.extra_usd)
@@ -328,7 +328,7 @@ async def test_what_the_provider_said_is_with_what_the_file_shows(running, corpu
         assert "reports model_changed, 117,962 tokens missed" in tail
         assert "the provider named the cause" in tail
         assert "claude-fable-5 before, claude-opus-4-8 now" in tail
-        await run.until_shown("4 misses $5.49")
+        await run.until_shown("avoidable $5.49 in 4 cache misses")
         glyphs = [mark_of(miss.cause).glyph for miss in run.cache.misses.misses]
         axis = next(line for line in run.lines() if line.count("─") > 60 and "0 ─" in line)
         assert [glyph for glyph in axis if glyph in {mark.glyph for mark in MARKS}] == glyphs
