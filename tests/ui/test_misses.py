@@ -60,7 +60,7 @@ async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(r
 
 
 async def test_with_a_plan_on_misses_are_shown_as_its_wherever_they_are_marked(running, paused: Path) -> None:
-    async with running(paused, plan=CLEARED, size=(120, 36)) as run:
+    async with running(paused, plan=CLEARED, size=(160, 36)) as run:
         await run.until_shown("─ cache misses: with the plan ─╯")
         await run.press("g", "m")
         await run.until(lambda: run.notice.startswith("miss 1/"))
@@ -224,10 +224,13 @@ async def test_what_could_have_been_is_projected_line_by_line(running, paused: P
         await explained(run)
         change, ahead = run.cache.lifetime, run.cache.next_call
         await Misses.opened(run)
-        for amount in (change.usd, ahead.warm_usd, ahead.cold_usd, ahead.fresh_usd, ahead.compact_first_usd):
-            assert f"~{ON_SCREEN.dollars(amount)}" in run.text()
+        await run.until_shown("pause of")
+        assert f"~{ON_SCREEN.dollars(change.usd)}" in run.text()
         assert "costs ~$0.10 more; " in run.text()
-        assert f"pays off after {ahead.compact_pays_after} calls" in run.text()
+        lines = "\n".join(what_ifs(run.cache, 76))
+        for amount in (ahead.warm_usd, ahead.cold_usd, ahead.fresh_usd, ahead.compact_first_usd):
+            assert f"~{ON_SCREEN.dollars(amount)}" in lines
+        assert f"pays off after {ahead.compact_pays_after} calls" in lines
         assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
 
 
@@ -428,7 +431,7 @@ async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_pl
         await run.press("M")
         best = saving("hermes-proactive-prune")
         net = f"net {dollars(best.worst)} to {dollars(best.best)}"
-        await run.until_shown(f"avoidable: {could} of {lost} in cache misses; best plan {net}")
+        await run.until_shown(f"avoidable: {could} of {lost} in cache misses; best plan: {net}")
         await run.press("escape", "1")
         await explained(run)
         await run.press("M")
