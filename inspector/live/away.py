@@ -207,18 +207,18 @@ def _projected(usd: float | None) -> Figure:
     return Figure(usd, HowKnown.PROJECTED)
 
 
-def advice_lines(name: str, advice: PauseAdvice) -> list[str]:
+def advice_lines(name: str, advice: PauseAdvice, *, has_settings: bool = True) -> list[str]:
     """Format the costs as a table below the session's name, which is safe for display."""
     heads = [age(seconds) for seconds in PAUSES] + ["your pauses"] * bool(advice.best)
     lines = [
         f"{name}: cost of a pause with the next prompt",
-        "  " + " " * 14 + "".join(f"{head:>12}" for head in heads),
+        f"  {'pause of':<14}" + "".join(f"{head:>12}" for head in heads),
     ]
     for option in advice.options:
         figures = [cost.usd for cost in option.costs] + [option.expected_usd] * bool(advice.best)
         cells = "".join(f"{ON_SCREEN.qualified(ON_SCREEN.dollars(each.value), each.known):>12}" for each in figures)
         mark = "*" if option.action is advice.best else " "
-        lines.append(f"{mark} {option.action:<14}{cells}   {option.setting}".rstrip())
+        lines.append(f"{mark} {option.action:<14}{cells}   {option.setting * has_settings}".rstrip())
     if advice.best:
         lines.append(f"* cheapest that keeps the context, over {ON_SCREEN.plural(advice.pauses, 'pause')} of yours")
     return lines

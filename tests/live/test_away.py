@@ -101,7 +101,7 @@ def test_an_action_of_unknown_size_is_left_out() -> None:
 def test_the_table_marks_the_cheapest_action_that_keeps_the_context() -> None:
     lines = advice_lines("api", advise(pauses=(120.0,) * 6 + (1800.0,) * 4))
     assert lines[0] == "api: cost of a pause with the next prompt"
-    assert lines[1].split() == ["5", "min", "1", "h", "8", "h", "your", "pauses"]
+    assert lines[1].split() == ["pause", "of", "5", "min", "1", "h", "8", "h", "your", "pauses"]
     assert [line[0] for line in lines[2:6]] == [" ", "*", " ", " "]
     assert "~$0.16" in lines[3]
     assert lines[6] == "* cheapest that keeps the context, over 10 pauses of yours"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +21,10 @@ from inspector.ui.bill.drawing import bill_of
 from inspector.ui.miss_glyphs import mark_of
 from inspector.ui.misses.rows import ALL, call_table, cause_table
 from tests.conftest import ROOT
+from tests.live.made import write_session
+from tests.program import run_program
 from tests.report.test_cache_facts import AGENTS
+from tests.ui.studies import Misses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +73,21 @@ def test_the_screen_says_of_a_real_session_what_its_report_says(corpus: Path, ag
 def test_the_screen_says_of_a_sample_what_its_report_says() -> None:
     for path in sorted((ROOT / "sample_sessions").glob("*.json*")):
         agree(path)
+
+
+async def test_the_costs_of_a_pause_are_those_of_the_status(running, private_home: Path) -> None:
+    path = write_session(private_home, "/srv/api")
+    outcome = run_program("status", "--session", path, "--format", "json")
+    (reported,) = json.loads(outcome.out)["sessions"]
+    async with running(path, size=(120, 36)) as run:
+        await run.until(lambda: run.explains_newest)
+        await Misses.opened(run)
+        await run.until_shown("pause of")
+        for option in reported["away"]["options"]:
+            line = next(each for each in run.lines() if option["action"] in each)
+            shown = [
+                ON_SCREEN.qualified(ON_SCREEN.dollars(cost["usd"]["value"]), "projected") for cost in option["costs"]
+            ]
+            assert re.findall(r"~\S+", line) == shown
+            assert option["setting"] in line
+        assert "instead of a cold call" not in run.text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from inspector.live.away import advice_lines
 from inspector.replay.analysis.alternatives import main_calls, model_switch, other_models
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.cache_misses import describe_evidence, duration
@@ -20,6 +21,7 @@ from inspector.ui.miss_glyphs import dollars, mark_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from inspector.live.away import PauseAdvice
     from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
@@ -143,7 +145,7 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
     could, lost = (each.figure("extra_usd") for each in (found.preventable, found.total))
     misses = [f"{dollars(could) if could.value else '$0'} of {dollars(lost)} in cache misses"] if lost.value else []
     net = "" if best is None or best.best is None else net_words(best.best.recoveries.net, ON_SCREEN)
-    plan, short_plan = ([f"best plan saves {net}"], [f"best plan {net}"]) if net else ([], [])
+    plan, short_plan = ([f"best plan saves {net}"], [f"best plan: {net}"]) if net else ([], [])
     wordings = [misses + plan, misses + short_plan]
     if misses and could.value and change is not None and (change.misses or 0) > 0 and (change.saved_usd or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
@@ -180,13 +182,19 @@ def _call(found: CacheMisses, miss: CacheMiss) -> FigureRow:
     return FigureRow(miss.call, cells)
 
 
-def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
-    """Build projected lines about alternatives, each at most `width` cells if its shortest form fits."""
+def what_ifs(cache: CacheAnswers, width: int, away: PauseAdvice | None = None) -> tuple[str, ...]:
+    """Build projected lines about alternatives, each at most `width` cells if its shortest form fits.
+
+    Costs of a pause take the place of the lines about the next call.
+    """
     lines: list[tuple[str, ...]] = []
     if cache.lifetime is not None:
         lines.append(_other_lifetime(cache.lifetime))
     lines += [(f"setting: {one_line(each.text)}", f"setting: {one_line(each.setting)}") for each in cache.settings]
-    if cache.next_call is not None and cache.next_call.cold_usd is not None:
+    if away is not None:
+        longer, shorter = advice_lines("", away)[1:], advice_lines("", away, has_settings=False)[1:]
+        lines += zip(longer, shorter, strict=True)
+    elif cache.next_call is not None and cache.next_call.cold_usd is not None:
         lines += [_next_call(cache.next_call), *_idle(cache.next_call), _instead(cache.next_call)]
     return tuple(next((each for each in line if len(each) <= width), line[-1]) for line in lines)
 

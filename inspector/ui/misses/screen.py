@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+    from inspector.live.away import PauseAdvice
     from inspector.replay.analysis.alternatives import ModelSwitch
     from inspector.replay.explain.cost_sheet import Spending
     from inspector.ui.controller.answers import CacheAnswers
@@ -133,6 +134,8 @@ class MissesScreen(AnalysisScreen):
         """Resent content, for a replay without any cache miss; None until computed."""
         self._asked: RequestedModel | None = None
         self._switches: tuple[ModelSwitch, ...] = ()
+        self._away: PauseAdvice | None = None
+        """Costs of a pause now; None with a plan, while unknown, or while the agent works."""
         self._stop_listening_to_answers: Callable[[], None] | None = None
 
     def compose(self) -> ComposeResult:
@@ -188,6 +191,7 @@ class MissesScreen(AnalysisScreen):
             self.query_one(BillChart).series = bill_of(found.misses)
             self._place_bill()
             self._show_causes(found)
+            self._price_pause(found)
             self._show_what_ifs()
             self._add_up(found)
             self.refresh_bindings()
@@ -199,6 +203,29 @@ class MissesScreen(AnalysisScreen):
     def is_unpriced(self) -> bool:
         """True if the session's models have no price. Works before anything is computed."""
         return self.found is not None and self.found.misses.replay.figures.cost_usd.value is None
+
+    def _price_pause(self, found: CacheAnswers) -> None:
+        """Price a pause now from the session's newest records, as `inspector status --away` does."""
+        if found.outcome.replay is not found.outcome.baseline:
+            self._away = None
+            return
+        path, pricing = self.controller.path, found.outcome.inputs.pricing
+
+        def work(post: Post[PauseAdvice | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            from inspector.live.watch import session_status
+            from inspector.session.errors import SessionError
+
+            try:
+                post(session_status(path, pricing).away)
+            except SessionError:
+                post(None)
+
+        def take(away: PauseAdvice | None) -> None:
+            if self.found is found:
+                self._away = away
+                self._show_what_ifs()
+
+        self.jobs.run(work, take, group="pause", description="price a pause")
 
     def _add_up(self, found: CacheAnswers) -> None:
         """Compute the resent content if it takes the place of cache misses."""
@@ -349,7 +376,7 @@ class MissesScreen(AnalysisScreen):
         reported = self.query_one("#what-ifs", Static)
         width = reported.content_size.width
         # The current model's alternatives come first, because another model does not explain the cost.
-        lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
+        lines = (*what_ifs(self.found, width, self._away), *switch_lines(self._switches, width))
         if self.is_unpriced:
             inputs, is_recorded = self.outcome.inputs, not self.outcome.is_planned
             reason = inputs.pricing.lacking(inputs.cache_models or ("",))
