@@ -305,7 +305,7 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_stated_in_a_sentence() -> 
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "largest net saving of the plans that keep all user and assistant text; "
+        "largest net saving of the tested plans that keep all user and assistant text; "
         "trap saves more before re-fetches, but net $3.50 to $4.75 (saves $6.00) after about 25 re-fetches (12 to 25); "
         "25 later calls needed cut text"
     )

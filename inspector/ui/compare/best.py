@@ -445,9 +445,9 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
         return _compared_with_best(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"largest saving, gross and net, of the plans that {KEEP_WORDS}"
+        return f"largest saving, gross and net, of the tested plans that {KEEP_WORDS}"
     return (
-        f"largest net saving of the plans that {KEEP_WORDS}; "
+        f"largest net saving of the tested plans that {KEEP_WORDS}; "
         f"{one_line(bolder.name)} saves more before re-fetches, but {_terms(bolder)}"
     )
 
