@@ -36,7 +36,7 @@ def agree(path: Path) -> None:
     facts, found = report.cache_misses, cache_misses(baseline)
     assert facts is not None
     table = {row.key: row.cells for row in cause_table(found, is_folded=False).rows}
-    for row, cause in zip(facts.causes, (each.cause for each in found.causes), strict=True):
+    for row, cause in zip(facts.causes, (MissCause(each.cause) for each in found.causes), strict=True):
         cells = table[cause]
         assert cells["name"].text == f"{mark_of(cause).glyph} {row.short}"
         assert cells["calls"].text == ON_SCREEN.whole(row.calls)
