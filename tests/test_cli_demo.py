@@ -132,13 +132,13 @@ def test_a_terminal_that_can_only_print_lines_gets_no_screen():
     assert b"\x1b[?1049h" not in program.before
 
 
-def test_the_demo_shows_a_session_that_grows_and_cleans_up_when_it_is_left(tmp_path: Path):
+def test_the_demo_lets_three_sessions_grow_and_cleans_up_when_it_is_left(tmp_path: Path):
     program = started("demo", TMPDIR=str(tmp_path))
     try:
         program.expect("Timeline")
-        (copy,) = tmp_path.glob("inspector-*/*.jsonl")
-        size = copy.stat().st_size
-        wait_until(lambda: copy.stat().st_size > size)
+        sizes = {copy: copy.stat().st_size for copy in tmp_path.glob("inspector-*/*/*.jsonl")}
+        assert len(sizes) == 3
+        wait_until(lambda: all(copy.stat().st_size > size for copy, size in sizes.items()))
         program.send("q")
         program.expect(pexpect.EOF)
     finally:
