@@ -462,6 +462,11 @@ class Running:
         """Return the pilot, only for other parts of the facade."""
         return self._pilot
 
+    def palette_commands(self) -> list[Any]:
+        """Commands of the palette on the screen."""
+        screen = self.top_of_facade()
+        return list(screen.app.palette_commands(screen))
+
     def top_of_facade(self) -> Any:
         """Return the top screen, only for other parts of the facade."""
         return self._top

@@ -155,8 +155,7 @@ async def test_the_palette_finds_the_right_command_first_and_none_by_its_explana
     running, session_file
 ) -> None:
     async with running(session_file.path) as run:
-        screen = run.top_of_facade()
-        commands = list(screen.app.palette_commands(screen))
+        commands = run.palette_commands()
         assert {query: found(commands, query)[0].keys for query in RIGHT_COMMANDS} == RIGHT_COMMANDS
         assert len(found(commands, "budget")) == 1
 

@@ -16,8 +16,9 @@ from inspector.live.status import Activity, CacheState, CacheStatus, Forecast, H
 from inspector.live.watch import LiveSnapshot
 from inspector.replay.figure import Band, Figure, HowKnown
 from inspector.settings import Settings
-from inspector.ui.app import InspectorApp, LiveApp
+from inspector.ui import app as applications
 from inspector.ui.figure_table.table import widths_for
+from inspector.ui.live import screen as live_screen
 from inspector.ui.live.rows import (
     ALARM,
     CALM,
@@ -30,7 +31,6 @@ from inspector.ui.live.rows import (
     row_of_session,
     summary_of,
 )
-from inspector.ui.live.screen import LiveScreen
 from tests.live.made import call_lines, write_session
 from tests.ui.facade import Running, stop_clock
 from tests.ui.test_screens import compare
@@ -92,13 +92,15 @@ class Fixed:
 @asynccontextmanager
 async def watching(
     source: Fixed, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int] = (80, 24)
-) -> AsyncIterator[tuple[Running, LiveScreen]]:
-    monkeypatch.setattr(InspectorApp, "live_screen", lambda app: LiveScreen(source, app.settings))
-    app = LiveApp([Path("/sessions")], settings=QUIET)
+) -> AsyncIterator[tuple[Running, live_screen.LiveScreen]]:
+    monkeypatch.setattr(
+        applications.InspectorApp, "live_screen", lambda app: live_screen.LiveScreen(source, app.settings)
+    )
+    app = applications.LiveApp([Path("/sessions")], settings=QUIET)
     async with app.run_test(size=size) as pilot:
         run = Running(app, pilot, [])
-        await run.until(lambda: isinstance(app.screen, LiveScreen) and app.screen.table.sessions)
-        assert isinstance(app.screen, LiveScreen)
+        await run.until(lambda: isinstance(app.screen, live_screen.LiveScreen) and app.screen.table.sessions)
+        assert isinstance(app.screen, live_screen.LiveScreen)
         yield run, app.screen
 
 
@@ -197,8 +199,10 @@ async def test_the_cursor_stays_on_its_session_while_the_order_changes(monkeypat
 
 
 async def test_without_a_running_session_the_screen_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(InspectorApp, "live_screen", lambda app: LiveScreen(Fixed(), app.settings))
-    app = LiveApp([Path("/sessions")], settings=QUIET)
+    monkeypatch.setattr(
+        applications.InspectorApp, "live_screen", lambda app: live_screen.LiveScreen(Fixed(), app.settings)
+    )
+    app = applications.LiveApp([Path("/sessions")], settings=QUIET)
     async with app.run_test(size=(80, 24)) as pilot:
         run = Running(app, pilot, [])
         await run.until_shown("Start one in another terminal: its session appears here within a second.")
@@ -224,7 +228,7 @@ async def test_every_row_has_its_name_fill_and_reason_in_any_size(
 async def test_enter_opens_the_session_in_a_tab_and_a_new_session_appears_within_seconds(tmp_path: Path) -> None:
     folder = tmp_path / ".claude" / "projects"
     folder.mkdir(parents=True)
-    app = LiveApp([folder], settings=QUIET)
+    app = applications.LiveApp([folder], settings=QUIET)
     async with app.run_test(size=(80, 24)) as pilot:
         run = Running(app, pilot, [])
         await run.until_shown("No agent is running.")
@@ -239,7 +243,7 @@ async def test_enter_opens_the_session_in_a_tab_and_a_new_session_appears_within
         # The new prompt is 102,000 + 20,000 tokens, and its response is part of the next one.
         await run.until(lambda: table.session.prompt.value > before + 19_000)
         await run.tap("enter")
-        await run.until(lambda: not isinstance(app.screen, LiveScreen))
+        await run.until(lambda: not isinstance(app.screen, live_screen.LiveScreen))
         assert app.has_tabs is False
         assert app.screen.controller.path == path
 
@@ -247,7 +251,9 @@ async def test_enter_opens_the_session_in_a_tab_and_a_new_session_appears_within
 async def test_the_running_sessions_open_from_the_session_list_and_close_again(
     running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(InspectorApp, "live_screen", lambda app: LiveScreen(Fixed(SOON), app.settings))
+    monkeypatch.setattr(
+        applications.InspectorApp, "live_screen", lambda app: live_screen.LiveScreen(Fixed(SOON), app.settings)
+    )
     async with running((), folders=[tmp_path], size=(100, 30), listing=True, settings=QUIET) as run:
         await run.until_shown("No sessions found")
         await run.tap("ctrl+l")

@@ -13,7 +13,6 @@ from textual.widgets import Input, Static
 from inspector.ui.controller import replaying
 from inspector.ui.dialogs import dialog
 from inspector.ui.dialogs.choice import DialogChoice
-from inspector.ui.dialogs.dialog import Picker
 from inspector.ui.toolkit.input_gate import GatedApp
 from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 from tests.ui.waiting import until
@@ -38,7 +37,7 @@ class Asking(GatedApp):
 
     def action_picker(self) -> None:
         choices = [DialogChoice(name, name, "", "") for name in ("one", "two")]
-        run_dialog(self, self._ask(lambda: Picker("Pick", choices)), "pick")
+        run_dialog(self, self._ask(lambda: dialog.Picker("Pick", choices)), "pick")
 
     async def _ask(self, asked: Callable[[], dialog.Dialog[Any]]) -> None:
         self.told.append(await self.push_screen_wait(asked()))

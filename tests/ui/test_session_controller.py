@@ -249,7 +249,7 @@ def test_the_rest_of_the_screen_is_shown_before_the_last_row_where_reading_takes
         session_file.turn("some text")
     clock = count(0, 0.05)
     monkeypatch.setattr(jsonl_reader, "SLICE_BYTES", 1 << 9)
-    monkeypatch.setattr("inspector.session.follow.FIRST_PART_BYTES", 1 << 9)
+    monkeypatch.setattr("inspector.session.open.FIRST_PART_BYTES", 1 << 9)
     monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
     monkeypatch.setattr(jobs, "SHARE_OF_PARTS", 0)
     parts = [each for each in read_session(session_file.path, None, restores=False) if isinstance(each, SessionLoaded)]
