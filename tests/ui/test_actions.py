@@ -21,6 +21,7 @@ from textual.screen import Screen
 import inspector.ui
 from inspector.replay.analysis.context_breakdown import Grouping
 from inspector.settings import Settings
+from inspector.ui import session_screen
 from inspector.ui.actions import parts
 from inspector.ui.actions.action import Table, UserAction, bindings, do
 from inspector.ui.actions.parts import FIGURE_TABLE
@@ -35,7 +36,6 @@ from inspector.ui.help.palette import PaletteCommand, found
 from inspector.ui.main.screen import MAIN
 from inspector.ui.menu.screen import MenuItem, columns_of, lines_of, shown_key
 from inspector.ui.plan import limits as hint_drawing
-from inspector.ui.session_screen import SessionScreen
 from inspector.ui.tune import sweeps
 from tests.conftest import ROOT
 
@@ -110,7 +110,7 @@ def test_the_main_screen_has_thirty_keys_at_most_and_one_letter_of_a_menu_one_me
         letters = [action.menu for action in table if action.menu]
         assert len(letters) == len(set(letters))
         assert all(len(action.menu_keys) == 2 for action in table if action.menu)
-    assert {action.menu_keys[0] for action in MAIN if action.menu} == set(SessionScreen.MENU_TITLES)
+    assert {action.menu_keys[0] for action in MAIN if action.menu} == set(session_screen.SessionScreen.MENU_TITLES)
 
 
 def test_what_lost_its_key_has_a_menu_and_a_name_for_keymaps() -> None:
