@@ -52,6 +52,7 @@ async def test_a_folded_message_shows_every_block_in_every_view(running, session
         detail, timeline = run.detail, run.timeline
         await run.press("end", "up", "up", "left")
         assert timeline.view.is_folded(timeline.cursor_row)
+        await run.press("enter", "shift+tab")
         await run.until(lambda: len(detail.content.parts) == 2)
         for view, _ in VIEWS:
             detail.shown = view
