@@ -39,7 +39,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
         program.press("z", "s", shows="token-calls tokens")
         program.press("z", "s", hides="Timeline, ")
         program.press("home", "down", "z", "p", "home", "g", "p", shows="◆")
-        program.press("1", shows="saves ~$")
+        program.press("1", shows="with plan A ~$")
         program.press("g", "m", shows="miss 1/1")
         program.press("g", "b", shows="more tokens than the previous one")
         program.press("z", "t", shows="chart axis: time")
@@ -61,7 +61,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
 def test_a_text_is_compared_laid_out_searched_enlarged_and_copied(session: Path, tmp_path: Path) -> None:
     with TerminalProgram(tmp_path, str(session)) as program:
         program.until(lambda: "Cost $" in program.text, "the costs")
-        program.press("end", "tab", shows="r read as")
+        program.press("end", "enter", shows="r read as")
         program.press("r", "d", shows="no difference")
         program.press("z", "z", hides="Timeline")
         program.press("r", "R", shows='"tool_use_id"')
@@ -80,9 +80,9 @@ def test_nothing_a_session_holds_reaches_the_terminal_as_a_control(tmp_path: Pat
     source = ROOT / "sample_sessions" / "coding-agent.jsonl"
     hostile = hostile_copy(source, tmp_path / "hostile.jsonl")
     with TerminalProgram(tmp_path, str(hostile)) as program:
-        program.until(lambda: "rows" in program.last_line, "the rows")
+        program.until(lambda: "FOLLOW" in program.last_line, "the rows")
         sorts, reads = ("z f", "z f", "z s", "z s", "z s"), ("r d", "r j", "r m", "r R", "r r")
-        for keys in ("1", "home", *sorts, "tab", *reads, "z z", "end", "escape"):
+        for keys in ("1", "home", *sorts, "enter", *reads, "z z", "end", "escape"):
             program.press(*keys.split())
             program.rest()
         program.press("/")
