@@ -78,6 +78,7 @@ async def test_above_a_trimmed_result_is_how_much_of_it_is_left_and_what_prints_
     running, recorded: Path
 ) -> None:
     async with running(recorded, size=(140, 40)) as run:
+        await run.press("enter", "shift+tab")
         for trim in trims(state_folder()):
             await to_block(run, result_of(recorded, trim.identifier))
             before, after = (f"{estimated_tokens(each):,}" for each in (trim.original, trim.trimmed))
@@ -118,7 +119,9 @@ async def test_a_session_resumed_under_another_id_has_the_trims_of_the_results_i
     resumed.write_text("".join(f"{each}\n" for each in lines))
     async with running(resumed, size=(140, 40)) as run:
         await to_block(run, result_of(resumed, "toolu_1"))
+        await run.press("enter")
         await run.until_shown("original: inspector recall toolu_1")
+        await run.press("escape")
         await Costs.opened(run)
         await run.until_shown("trimmed by the hook: 1 result,")
 
