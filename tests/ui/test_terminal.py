@@ -83,7 +83,7 @@ def terminal(corpus: Path) -> Iterator[Terminal]:
         pytest.skip("the session is not in the corpus")
     opened = Terminal(str(path))
     try:
-        opened.until(lambda text: "Cost $" in text and "compacts at" in text, "the session is shown")
+        opened.until(has(r"Cost ~?\$", "compacts at"), "the session is shown")
         yield opened
     finally:
         kill(opened.child)
@@ -113,7 +113,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("?", has("Here: Timeline", "Signs and terms")),
     ("escape", lacks("Here: Timeline")),
     ("1", has(r"\[x\] tiered-stale", "with plan A")),
-    ("ctrl+z", has(r"\[ \] tiered-stale")),
+    ("ctrl+z", has("Plan A +nothing is cut · 1 tiered-stale")),
     ("ctrl+y", has(r"\[x\] tiered-stale")),
     ("p", has("▸ ")),
     ("escape", lacks("▸ ")),
@@ -192,10 +192,13 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("o", has("[Ss]essions")),
     ("escape", has("Timeline")),
+    ("l", has("o lists the sessions|o sessions")),
+    ("escape", has("Timeline")),
     ("z z", lacks("Plan B")),
     ("z z", has("Plan B")),
-    ("tab", has("r read as")),
-    ("shift+tab", lacks("r read as")),
+    ("enter", has("╭─ Detail", "r read as")),
+    ("tab", lacks("r read as")),
+    ("shift+tab", has("r read as")),
     ("q", lambda text: True),
 ]
 
