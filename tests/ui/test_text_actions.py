@@ -12,7 +12,7 @@ PLAN = Plan.from_specs(["tiered-stale"])
 
 async def in_detail(run) -> None:
     """Put the cursor on a row the plan cuts, and the focus into the detail."""
-    await run.press("end", "g", "X", "tab")
+    await run.press("end", "g", "X", "enter")
     await run.until(lambda: run.detail.has_focus)
 
 
@@ -27,15 +27,23 @@ async def test_a_cut_result_is_compared_side_by_side(running, session_file) -> N
 async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
         timeline, detail = run.timeline, run.detail
+        alone = timeline.height
+        await run.press("enter", "shift+tab")
+        await run.until(lambda: detail.height and timeline.has_focus)
         height = timeline.height
         await run.press("z", "z")
         await run.pause()
         assert timeline.height > 18
         assert not detail.height
-        await run.press("escape")
+        await run.press("z", "z")
         await run.pause()
         assert timeline.height == height
-        await run.press("tab", "z", "z")
+        assert detail.height
+        await run.press("z", "z", "escape")
+        await run.pause()
+        assert timeline.height == alone
+        assert not detail.height
+        await run.press("enter", "z", "z")
         await run.pause()
         assert detail.height > 18
         await run.press("z", "z", "shift+tab", "shift+tab", "z", "z")
@@ -49,7 +57,7 @@ async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running,
 async def test_a_text_is_searched_and_the_places_are_counted(running, session_file) -> None:
     session_file.turn("hay\n" * 60 + "a needle\n" + "hay\n" * 60 + "another Needle\n")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "slash", *"needle", "enter")
+        await run.press("end", "enter", "slash", *"needle", "enter")
         detail = run.detail
         assert detail.has_focus
         await run.until_shown("1 of 2")
@@ -70,7 +78,7 @@ async def test_a_key_that_goes_on_is_for_the_rows_where_nothing_is_searched_for_
         await run.press("g", "b")
         await run.until(lambda: run.notice.startswith("increase "))
         block = run.timeline.cursor_block
-        await run.press("tab")
+        await run.press("enter")
         assert run.detail.has_focus
         await run.press("n")
         await run.until(lambda: run.notice.startswith("increase "))
@@ -83,7 +91,7 @@ async def test_a_text_that_is_cut_at_the_end_of_its_pane_says_how_much_more_ther
 ) -> None:
     session_file.turn("hay\n" * 40)
     async with running(session_file.path, size=size) as run:
-        await run.press("end", "tab", "r", "r")
+        await run.press("end", "enter", "r", "r")
         await run.until(lambda: run.detail.line_count >= 40)
 
         def below() -> int:
@@ -100,7 +108,7 @@ async def test_a_text_that_is_cut_at_the_end_of_its_pane_says_how_much_more_ther
 async def test_what_is_copied_is_what_is_shown_without_controls(running, session_file) -> None:
     session_file.turn("a\tb\n\x1b]52;c;aGk=\x07end")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "r", "y")
+        await run.press("end", "enter", "r", "y")
         assert run.clipboard == "a\tb\n␛]52;c;aGk=␇end"
         assert "copied 19 characters" in run.text()
 
@@ -108,7 +116,7 @@ async def test_what_is_copied_is_what_is_shown_without_controls(running, session
 async def test_a_huge_text_is_copied_in_part_and_says_so(running, session_file) -> None:
     session_file.turn("x" * 300_000)
     async with running(session_file.path) as run:
-        await run.press("end", "tab")
+        await run.press("end", "enter")
         await run.until(lambda: run.detail.line_count > 1000)
         await run.press("r", "y")
         assert len(run.clipboard) == 200_000
@@ -122,7 +130,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
     monkeypatch.setenv("PAGER", shlex.join([sys.executable, "-c", program]))
     async with running(session_file.path) as run:
         run.lend_terminal(monkeypatch)
-        await run.press("end", "tab", "r", "r", "r", "p")
+        await run.press("end", "enter", "r", "r", "r", "p")
         await run.until(out.exists)
         assert out.read_text(encoding="utf-8") == "␛[31mred $(touch broken)\n"
 
@@ -130,7 +138,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
 async def test_without_a_terminal_to_give_away_the_pager_says_so(running, session_file, monkeypatch) -> None:
     monkeypatch.setenv("PAGER", "cat")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "r", "p")
+        await run.press("end", "enter", "r", "p")
         assert "cannot open a pager here" in run.text()
 
 
