@@ -5,7 +5,7 @@ import re
 import pytest
 
 from inspector.replay.analysis.compactions import compaction_totals
-from inspector.ui.part_names import APPLIED, NEEDED, NEEDED_PHRASES, TOKEN_CALLS
+from inspector.ui.part_names import APPLIED, NEEDED_PHRASES, TOKEN_CALLS
 from tests.conftest import ROOT
 from tests.ui import studies
 from tests.ui.studies import Costs
@@ -13,13 +13,12 @@ from tests.ui.studies import Costs
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
 
-async def test_the_cost_pane_says_what_needed_and_applied_mean_where_there_is_room(running) -> None:
-    async with running(SAMPLE, size=(240, 50)) as run:
+async def test_the_plan_s_pane_says_what_needed_means_where_there_is_room(running) -> None:
+    async with running(SAMPLE, size=(240, 80)) as run:
         await run.press("1")
         await run.until(lambda: run.costs.recoveries is not None and run.costs.recoveries.needed)
-        await run.until_shown(NEEDED)
-        await run.until_shown(APPLIED)
-        assert run.text().index("first applied at call") < run.text().index(APPLIED)
+        await run.until_shown("calls needed cut text")
+        await run.until(lambda: any(each in run.text() for each in NEEDED_PHRASES))
 
         for width in (160, 120, 100, 80):
             await run.resize(width, 24)
@@ -28,14 +27,12 @@ async def test_the_cost_pane_says_what_needed_and_applied_mean_where_there_is_ro
             assert len(re.findall(r"\b(?:needed|applied): (?:a later|first)\b", run.text())) == whole
 
 
-@pytest.mark.parametrize(("width", "is_said"), [(200, True), (80, False)])
-async def test_rows_by_token_calls_say_what_they_are_if_there_is_room(running, width: int, *, is_said: bool) -> None:
+@pytest.mark.parametrize("width", [200, 80])
+async def test_rows_by_token_calls_say_what_they_are(running, width: int) -> None:
     async with running(SAMPLE, size=(width, 50)) as run:
         assert TOKEN_CALLS not in run.text()
         await run.tap("z", "s", "z", "s")
         await run.until_shown("most token-calls first")
-        assert (TOKEN_CALLS in run.text()) is is_said
-        await run.resize(200, 50)
         await run.until_shown(TOKEN_CALLS)
         await run.tap("z", "s")
         await run.until(lambda: TOKEN_CALLS not in run.text())
@@ -54,12 +51,13 @@ async def test_blocks_by_token_calls_say_what_these_are_once(running) -> None:
 async def test_on_a_compaction_s_row_its_frame_says_what_all_of_them_came_to(running, size: tuple[int, int]) -> None:
     async with running(SAMPLE, size=size) as run:
         await run.tap("g", "c")
+        await run.tap("enter")
         await run.until_shown(" · removed 55k tokens · cache rewrites $0.013")
         assert "The only compaction removed 54,918 tokens (calibrated); cache misses" in "".join(
             run.detail.content.lead
         )
-        await run.tap("down")
-        await run.until(lambda: "cache rewrites $" not in run.text())
+        await run.tap("escape", "down", "enter")
+        await run.until(lambda: "cache rewrites $" not in run.text() and "Detail" in run.text())
 
 
 async def test_the_section_of_compactions_ends_with_what_all_of_them_came_to(running) -> None:
