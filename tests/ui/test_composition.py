@@ -52,7 +52,6 @@ async def test_a_row_s_tokens_there_and_in_the_timeline_differ_by_the_factor_tha
     running, session_file
 ) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
-        await run.until_shown("tokens: local estimate")
         local = int(run.view.tokens[run.timeline.cursor_row])
         block = run.timeline.cursor_block
         screen = await studies.Composition.opened(run)
