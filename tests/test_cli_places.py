@@ -340,7 +340,7 @@ def test_the_list_of_sessions_opens_whatever_the_home_is(place: str, tmp_path: P
 
 def test_forty_columns_and_a_locale_of_ascii_are_enough_for_the_screen(tmp_path: Path) -> None:
     with TerminalProgram(tmp_path, str(SAMPLE), size=(40, 16), LANG="C", LC_ALL="C") as program:
-        program.until(lambda: "call" in program.text, "a session")
+        program.until(lambda: "next prompt" in program.text, "a session")
         program.press("p", "p", "down", "end")
         leave(program)
 
