@@ -99,7 +99,7 @@ async def test_where_textual_keeps_its_compositor_otherwise_all_widgets_are_aske
 
 def test_the_terminal_shows_what_it_shows_once_everything_is_painted_again(tmp_path):
     with TerminalProgram(tmp_path, str(SAMPLE)) as program:
-        program.until(lambda: "cache writes" in program.text, "a replay")
+        program.until(lambda: "Cost $" in program.text, "a replay")
         program.press("1", shows="saves")
         for key in ("p", "down", "right", "right", "?", "escape", "v", "tab", "down", "[", "["):
             program.press(key)
