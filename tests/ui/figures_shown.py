@@ -64,6 +64,10 @@ class Shown:
         return cls(value - half, float("inf") if found["least"] else value + half, text.strip(), place)
 
 
+NET_AT_LEAST = "saved after re-fetches, at least"
+NET_AT_MOST = "saved after re-fetches, at most"
+
+
 @dataclass
 class Figures:
     found: dict[tuple[str, str], list[Shown]] = field(default_factory=lambda: defaultdict(list))
@@ -157,6 +161,9 @@ def _from_json(figures: Figures, report: Mapping[str, Any]) -> None:
         figures.add(SESSION, MISSES, misses["calls"], place)
         figures.add(SESSION, EXTRA, misses["extra_usd"], place)
     figures.add(SESSION, COMPACTIONS, report["session"]["compactions"], place)
+    if plan["needed_later"] is not None:
+        figures.add(PLAN, NET_AT_LEAST, plan["needed_later"]["saved_at_least_usd"], place)
+        figures.add(PLAN, NET_AT_MOST, plan["needed_later"]["saved_at_most_usd"], place)
     least = set(report["recorded"]["at_least"]) if report["recorded"] else set()
     recorded = {name: value for name, value in (report["recorded"] or {}).items() if name not in least}
     for of, kind, values in (
@@ -260,6 +267,10 @@ def _from_page(figures: Figures, report: Report) -> None:
         "/plans/0/saved/usd": (PLAN, "saved"),
         "/plans/0/saved/tokens": (PLAN, "saved tokens"),
         "/plans/0/saved/percent": (PLAN, "of the total"),
+        "/plans/0/needed_later/saved_at_least_usd": (PLAN, NET_AT_LEAST),
+        "/plans/0/needed_later/saved_at_most_usd": (PLAN, NET_AT_MOST),
+        "/baseline/prompt_tokens": (SESSION, "prompt tokens"),
+        "/plans/0/figures/prompt_tokens": (PLAN, "prompt tokens"),
     }
     for tile in page_content(report).tiles:
         for cell in (tile.cell, *tile.note):

@@ -23,7 +23,18 @@ from inspector.ui.compare import screen as compare_screen
 from inspector.ui.misses.rows import ALL
 from inspector.ui.sessions.list_model import NO_PRICE, NO_USAGE, SessionEntry, SessionLine, row_of
 from tests.conftest import ROOT
-from tests.ui.figures_shown import EXTRA, MISSES, PLAN, SESSION, Figures, from_report, label, sum_as_printed
+from tests.ui.figures_shown import (
+    EXTRA,
+    MISSES,
+    NET_AT_LEAST,
+    NET_AT_MOST,
+    PLAN,
+    SESSION,
+    Figures,
+    from_report,
+    label,
+    sum_as_printed,
+)
 from tests.ui.studies import BASELINE, Compare, Composition, Costs, Misses, Tune, table_on_top
 
 if TYPE_CHECKING:
@@ -50,10 +61,10 @@ RUNS = ASSUMED_RUNS
 def few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare a few plans: replaying all of them is most of the time."""
 
+    every = comparison.plans_to_compare
+
     def some(session: Session) -> tuple[Plan, ...]:
-        return tuple(
-            plan for plan in comparison.plans_to_compare(session) if plan.name in ("tiered-stale", "keep-recent")
-        )
+        return tuple(plan for plan in every(session) if plan.name in ("tiered-stale", "keep-recent"))
 
     for module in (compare_screen, best_plan):
         monkeypatch.setattr(module, "plans_to_compare", some)
@@ -185,13 +196,15 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
         patterns = {
             rf"\bCost {number}": (SESSION, "cost"),
             rf"in {number} cache miss(?:es)?\b": (SESSION, MISSES),
-            rf"avoidable {number} in": (SESSION, EXTRA),
+            rf"avoidable {number} in \d+ cache": (SESSION, EXTRA),
         }
     else:
         patterns = {
             rf"\bCost {number}": (SESSION, "cost"),
             rf"with plan A {number}": (PLAN, "cost"),
             rf"saves {number} \(": (PLAN, "saved"),
+            rf"net {number} to": (PLAN, NET_AT_LEAST),
+            rf"net \S+ to {number}": (PLAN, NET_AT_MOST),
             rf"{number} fewer tokens": (PLAN, "saved tokens"),
             rf"breaks even at call {number}": (PLAN, "breaks even at call"),
         }

@@ -242,7 +242,7 @@ class LiveScreen(SingleResultScreen[None]):
     def on_mount(self) -> None:
         """Follow the sessions while the screen exists, so that alerts are delivered behind an open session too."""
         self.add_class("-empty")
-        self._pane.set_subtitle("⏎ open", "n next", "a pause", "o sessions", "? help", "esc close")
+        self._pane.set_subtitle("⏎ open", "n next", "i pause", "o sessions", "? help", "esc close")
         self.set_interval(1, self._tick)
         self.run_worker(self._follow(), group="live", description="follow the running sessions", exit_on_error=False)
 
