@@ -196,7 +196,7 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
     if of == SESSION:
         patterns = {
             rf"\bCost {number}": (SESSION, "cost"),
-            rf"in {number} cache miss(?:es)?\b": (SESSION, MISSES),
+            rf"(?:in|of) {number} cache miss(?:es)?\b": (SESSION, MISSES),
             rf"avoidable {number} in \d+ cache": (SESSION, EXTRA),
         }
     else:
