@@ -62,27 +62,33 @@ _UNSETTLED = 8
 
 
 class Spent(NamedTuple):
-    """Tokens and dollars of one call; dollars are None without reported usage or a price."""
+    """Tokens and dollars of one call; dollars are None without reported usage or a price.
+
+    `is_whole` is False if the usage report has numbers that no count includes, or a placeholder for its output.
+    """
 
     time: float | None
     tokens: int
     usd: float | None
+    is_whole: bool = True
 
 
 @dataclass(slots=True)
 class CallSpending:
-    """Calls and their sums; `usd` leaves out the unpriced calls."""
+    """Calls and their sums; `usd` leaves out the unpriced calls, and is a lower bound if some are `incomplete`."""
 
     calls: list[Spent] = field(default_factory=list)
     tokens: int = 0
     usd: float = 0.0
     unpriced: int = 0
+    incomplete: int = 0
 
     def add(self, calls: Iterable[Spent]) -> None:
         for each in calls:
             self.calls.append(each)
             self.tokens += each.tokens
             self.unpriced += each.usd is None
+            self.incomplete += each.usd is None or not each.is_whole
             self.usd += each.usd or 0.0
 
     def since(self, time: float) -> CallSpending:
@@ -154,12 +160,14 @@ class LiveFigures:
             return Spent(None, 0, 0.0)
         return Spent(call.time, *self._billed(call.model, call.time, call.terms, call.usage))
 
-    def _billed(self, model: str, time: float | None, terms: str, usage: Usage | None) -> tuple[int, float | None]:
+    def _billed(
+        self, model: str, time: float | None, terms: str, usage: Usage | None
+    ) -> tuple[int, float | None, bool]:
         if usage is None or not usage.prompt:
-            return 0 if usage is None else usage.output, None
+            return 0 if usage is None else usage.output, None, False
         rates = self._pricing.rates(model or self._reader.beginning.model, time, terms)
         usd = None if rates is None else rates.call_cost(usage) * self._pricing.factor
-        return usage.prompt + usage.output, usd
+        return usage.prompt + usage.output, usd, not (usage.ignored or usage.output_is_placeholder)
 
     def _count_misses(self, steps: Sequence[_Step]) -> None:
         """Count the calls that read clearly less from the cache than the previous prompt."""
@@ -282,6 +290,7 @@ class LiveFigures:
         state = Activity.ENDED if reader.is_gone else self._state(now, last, running)
         spending = [part for each in (self, *subagents) for part in (each.settled, each.newest)]
         is_partial = any(each.is_partial for each in (self, *subagents))
+        is_least = is_partial or any(each.has_unreadable for each in (self, *subagents))
         started = min((each.started for each in spending if each.started is not None), default=last)
         begin, format_ = reader.beginning, format_named(session.format)
         folder = session.working_directory or begin.working_directory
@@ -302,7 +311,7 @@ class LiveFigures:
             forecast=self._forecast,
             recent=_rate([each.since(now - RECENT_SECONDS) for each in spending], RECENT_SECONDS),
             overall=_rate(spending, last - started),
-            spent=_total(spending, is_partial=is_partial),
+            spent=_total(spending, is_least=is_least),
             cache=self._cache_at(now),
             calls=len(session.calls),
             misses=self._misses,
@@ -319,6 +328,11 @@ class LiveFigures:
     @property
     def is_partial(self) -> bool:
         return self._reader.skipped_bytes > 0
+
+    @property
+    def has_unreadable(self) -> bool:
+        """True if records, and perhaps usage, could not be read."""
+        return self._session.skipped_records > 0
 
     def _cache_at(self, now: float) -> CacheStatus:
         found = self._cache
@@ -478,13 +492,13 @@ def _inline_subagents(session: Session, now: float) -> int:
     return len(threads - {0})
 
 
-def _total(spending: Iterable[CallSpending], *, is_partial: bool = False) -> Figure:
+def _total(spending: Iterable[CallSpending], *, is_least: bool = False) -> Figure:
     """Return the dollars of some calls; None if none has a known cost."""
     parts = [part for part in spending if part.calls]
     if parts and all(part.unpriced == len(part.calls) for part in parts):
         return UNKNOWN
-    unpriced = any(part.unpriced for part in parts)
-    return Figure(sum(part.usd for part in parts), HowKnown.EXACT, is_partial or unpriced)
+    incomplete = any(part.incomplete for part in parts)
+    return Figure(sum(part.usd for part in parts), HowKnown.EXACT, is_least or incomplete)
 
 
 def _rate(spending: Sequence[CallSpending], seconds: float) -> HourlyRate:

@@ -235,6 +235,7 @@ class Thread:
         self._builder = builder
         self.number = number
         self.context: OpenContext | None = None
+        self._model = ""
 
     @property
     def members(self) -> list[int]:
@@ -263,8 +264,13 @@ class Thread:
         """Append a model's response and its call; return the message's index.
 
         Args:
+            model: Model as recorded. Without it and without usage, tokens are estimated anyway, and the cost as that of
+                the conversation's model so far: a damaged record leaves the session its price.
             is_sent: Whether the response is part of later prompts.
         """
+        if not model and usage is None:
+            model = self._model
+        self._model = model or self._model
         context = self.open_context()
         prompt_messages = len(context.members)
         index = self.add(message, is_sent=is_sent)

@@ -159,6 +159,28 @@ def test_the_end_of_a_file_gives_the_same_figures_as_the_whole(claude: ClaudeCod
     assert not whole.spent.is_lower_bound
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b'{"type": "assistant", "mess\n', None],
+    ids=["an unreadable record", "a number of the bill in an unknown field"],
+)
+def test_dollars_of_a_file_that_is_read_in_part_are_a_lower_bound(claude: ClaudeCode, line: bytes | None):
+    claude.call()
+    if line is None:
+        text = claude.path.read_text(encoding="utf-8")
+        assert text.count('"output_tokens":') == 1
+        claude.path.write_text(
+            text.replace('"output_tokens":', '"video_tokens": 700, "output_tokens":'), encoding="utf-8"
+        )
+    else:
+        with claude.path.open("ab") as file:
+            file.write(line)
+
+    row = row_of(claude.path)
+    assert row.spent.is_lower_bound
+    assert not row.is_partial
+
+
 def test_a_response_without_usage_yet_is_estimated_on_top_of_the_last_reported_prompt(tmp_path: Path):
     agent = make_agent(Codex, tmp_path, 0)
     for _ in range(3):

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.cli.reading import replay_inputs
+from inspector.replay.engine.replay import replay
 from inspector.replay.message_lists import inputs_of_messages
 from inspector.session.json import RecordShapes
 from inspector.session.model import Usage
 from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.following import tailed
@@ -113,6 +116,20 @@ def test_a_line_that_is_no_record_loses_no_usage(tmp_path: Path) -> None:
     session = open_session(path)
     assert session.skipped_records == 1
     assert not inputs_of_messages(session).lacks_usage
+
+
+def test_a_damaged_response_leaves_the_session_its_price(tmp_path: Path) -> None:
+    """Without a model and usage, it is estimated as a call of the conversation's model."""
+    path = tmp_path / "session.jsonl"
+    damaged = b'{"type": "assistant", "uuid": "x", "message": {"role": "assistant", "content": [], "usage": {}}}\n'
+    path.write_bytes(b"".join([*claude_code(), damaged]))
+    session = open_session(path)
+    assert len(session.calls) == 4
+    assert len(session.models) == 1
+    cost = replay(replay_inputs(session), Plan()).figures.cost_usd
+    assert cost.value is not None
+    # Three responses of 10 tokens and prompts of 1,000, 2,000 and 3,000 tokens of Opus 4.8, and the estimated call.
+    assert cost.value > (6_000 * 5 + 30 * 25) / 1e6
 
 
 def test_records_are_searched_for_in_linear_time() -> None:

@@ -42,7 +42,7 @@ def test_a_compaction_a_miss_or_the_end_of_work_is_news_and_its_beginning_is_not
 def test_the_words_for_a_change_name_the_first_setting_and_count_the_others() -> None:
     here, there = (Plan.from_specs([f"tiered-stale:data={data},action={data}"]) for data in (40, 50))
 
-    assert change_words(here, there) == "tiered-stale: action 40 characters → 50 characters and 1 more setting"
+    assert change_words(here, there) == "tiered-stale: action 40 characters → 50 characters and 1 more change"
     assert not change_words(here, here)
 
 
@@ -53,6 +53,12 @@ async def test_the_fill_is_the_next_prompts_share_of_the_size_at_which_the_agent
         share = prompt / 167_000
         await run.until_shown("compacts at ~167k")
         assert f"{share * 100:3.0f} %" in run.header_line
+
+
+def test_a_strategy_that_is_only_in_one_plan_was_added_or_removed() -> None:
+    without, with_it = Plan(), Plan.from_specs(["clear-old"])
+    assert change_words(without, with_it) == "clear-old added"
+    assert change_words(with_it, without) == "clear-old removed"
 
 
 async def test_undo_and_redo_say_what_they_changed_and_when_nothing_is_left(running) -> None:

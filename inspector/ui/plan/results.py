@@ -119,8 +119,11 @@ def change_words(here: Plan, there: Plan) -> str:
     rows = setting_rows(here, there)
     if not rows:
         return "" if here == there else "order of the strategies"
-    more = "" if len(rows) == 1 else f" and {ON_SCREEN.plural(len(rows) - 1, 'more setting')}"
-    return f"{rows[0].name} {rows[0].here} → {rows[0].there}{more}"
+    more = "" if len(rows) == 1 else f" and {ON_SCREEN.plural(len(rows) - 1, 'more change')}"
+    name, was, becomes = rows[0].name, rows[0].here, rows[0].there
+    if ABSENT in (was, becomes):
+        return f"{name} {'added' if was == ABSENT else 'removed'}{more}"
+    return f"{name} {was} → {becomes}{more}"
 
 
 def moved_words(move: LimitMove, plan: Plan, totals: PlanOutcome) -> str:
