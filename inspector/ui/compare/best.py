@@ -332,11 +332,11 @@ def headline(
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
         return Headline(NOTHING_SAVES, NOTHING_WORTHWHILE)
-    name, saving = one_line(most.name), _saving(most)
-    return Headline(
-        f"{NOTHING_WORTHWHILE}: {name} saves most, {saving}, but {_why_not(most)}",
-        f"{NOTHING_WORTHWHILE}: {name} {saving}{_risk(most)[1]}",
+    beginning, why_not = (
+        f"{NOTHING_WORTHWHILE}: {one_line(most.name)} saves most, {_saving(most)}, but ",
+        _why_not(most),
     )
+    return Headline(f"{beginning}{why_not}", f"{beginning}{why_not.partition(': ')[0]}")
 
 
 def _why_not(each: CompareRow) -> str:

@@ -546,8 +546,6 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
             find_bar.action_close()
         elif self.pane_focus.zooms:
             self.zoom(self.pane_focus.pane)
-            if self.pane_focus.is_detail_open:
-                self.pane_focus.leave()
         elif (
             self.pane_focus.is_detail_open
             or self.focused is None
