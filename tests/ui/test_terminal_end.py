@@ -181,6 +181,8 @@ WAYS_TO_END = {
     "a pager that is killed, and a key": 0,
 }
 
+MODEL = b"gpt-6.1-sol"
+"""Shown once the session is open."""
 KILLED_PAGER = "#!/bin/sh\nstty raw -echo\necho has the terminal\nkill -9 $$\n"
 
 
@@ -199,6 +201,7 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
         if how.startswith("SIG"):
             program.process.send_signal(signal.Signals[how])
         elif "pager" in how:
+            program.read_until(MODEL)
             program.type(b"rp")
             program.read_until(b"has the terminal")
             program.read_until(b"\x1b[?1049h")

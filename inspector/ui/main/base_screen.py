@@ -503,11 +503,11 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         """Open the row under the cursor: a subagent's session in a tab, any other row in the detail pane."""
         if self.timeline.subagent_place is not None:
             self.related.open_subagent()
+        elif self.timeline.boundary is not None:
+            # The text of a boundary is long.
+            self.pane_focus.open_detail_zoomed()
         else:
             self.pane_focus.focus_pane(DETAIL)
-            # The text of a boundary is long.
-            if self.timeline.boundary is not None and not self.pane_focus.zooms:
-                self.zoom("detail-pane")
 
     def read_as(self, shown: Shown) -> None:
         """Open the text of the row under the cursor in another form."""
@@ -545,7 +545,7 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         elif find_bar is not None and find_bar.has_class("-open"):
             find_bar.action_close()
         elif self.pane_focus.zooms:
-            self.zoom(self.pane_focus.pane)
+            self.pane_focus.end_zoom()
         elif (
             self.pane_focus.is_detail_open
             or self.focused is None

@@ -15,6 +15,8 @@ from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import join_fitting, set_subtitle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.widget import Widget
 
     from inspector.replay.analysis.compactions import CompactionAftermath, CompactionTotals
@@ -44,6 +46,7 @@ class DetailPane(SessionPane):
         self._find_bar: TextFind | None = None
         self._known: Followed | None = None
         self._awaited: Replay | None = None
+        self._waiting: Callable[[Detail], None] | None = None
         self._trims = HookTrims(controller.host, self.show_block)
         self.listen(
             controller,
@@ -66,7 +69,7 @@ class DetailPane(SessionPane):
 
     def close(self) -> None:
         """Drop the text widget and its search line."""
-        self._detail = self._find_bar = self._known = self._awaited = None
+        self._detail = self._find_bar = self._known = self._awaited = self._waiting = None
 
     @property
     def target(self) -> Widget:
@@ -83,9 +86,15 @@ class DetailPane(SessionPane):
             self.show_block()
 
     def show_block(self) -> None:
+        """Show the row under the cursor, and run the action that waited for it."""
+        if self._detail is not None:
+            self._show_row(self._detail)
+            waiting, self._waiting = self._waiting, None
+            if waiting is not None:
+                self._with_text(waiting)
+
+    def _show_row(self, detail: Detail) -> None:
         """Show the block under the cursor, or all blocks of its message if that is folded."""
-        if self._detail is None:
-            return
         from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message, detail_of_trim
         from inspector.ui.timeline.arrangement import blocks_of_message
 
@@ -122,8 +131,8 @@ class DetailPane(SessionPane):
             baseline = None if outcome is None else outcome.baseline
             aftermath, totals = self._followed(boundary)
             content = detail_of_boundary(content, boundary, table, baseline, aftermath, totals)
-        if not content.shows_the_same(self._detail.content):
-            self._detail.content = content
+        if not content.shows_the_same(detail.content):
+            detail.content = content
         self._show_subtitle()
 
     def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotals | None]:
@@ -177,23 +186,26 @@ class DetailPane(SessionPane):
                 text = text if cell_width(text) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
             set_subtitle(self, text)
 
+    def _with_text(self, act: Callable[[Detail], None]) -> None:
+        """Run an action of the text widget as soon as it shows a row."""
+        if self._detail is None or self._detail.content is None:
+            self._waiting = act
+        else:
+            act(self._detail)
+
     def show(self, shown: Shown) -> None:
         """Switch to a view of the text; if it is already shown, back to the previous view."""
-        if self._detail is not None:
-            self._detail.action_show(shown)
+        self._with_text(lambda detail: detail.action_show(shown))
 
     def to_next_cut(self) -> None:
-        if self._detail is not None:
-            self._detail.action_next_note()
+        self._with_text(lambda detail: detail.action_next_note())
 
     def copy(self) -> None:
-        if self._detail is not None:
-            self._detail.action_copy()
+        self._with_text(lambda detail: detail.action_copy())
 
     def page_out(self) -> None:
         """Open the text in the user's pager."""
-        if self._detail is not None:
-            self._detail.action_pager()
+        self._with_text(lambda detail: detail.action_pager())
 
     async def on_detail_find_requested(self) -> None:
         from inspector.ui.toolkit.find_bar import TextFind

@@ -190,6 +190,7 @@ class PaneFocus:
         self._screen = screen
         self.parts: dict[str, FailSafePane] = {}
         self.last = ""
+        self._opened_zoomed = False
 
     def note(self) -> None:
         self.last = next((name for name in self.parts if self.is_in(name)), self.last)
@@ -261,11 +262,25 @@ class PaneFocus:
         """Zoom a pane by widget id, or end the zoom; return False if the pane cannot be zoomed."""
         if self.zooms:
             self._screen.remove_class(*ZOOMS.values())
+            self._opened_zoomed = False
         elif pane is None or pane not in ZOOMS:
             return False
         else:
             self._screen.add_class(ZOOMS[pane])
         return True
+
+    def open_detail_zoomed(self) -> None:
+        """Focus the detail over the whole screen; `end_zoom` closes it again."""
+        self.focus_pane(DETAIL)
+        if not self.zooms:
+            self._opened_zoomed = self.zoom("detail-pane")
+
+    def end_zoom(self) -> None:
+        """End the zoom, and close a detail that was opened zoomed."""
+        was_opened_zoomed = self._opened_zoomed
+        self.zoom(None)
+        if was_opened_zoomed:
+            self.leave()
 
     @property
     def pane(self) -> str | None:
