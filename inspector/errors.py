@@ -1,4 +1,4 @@
-"""Base class of all errors that a user or caller can act on, and the description of bugs.
+"""Base class of all errors that a user or caller can act on, errors of opening a session, and the description of bugs.
 
 A program that uses `inspector` as a library can catch `InspectorError` for all of them. Subclasses are defined next to
 the code that raises them. Bugs in the program raise other Python exceptions.
@@ -42,3 +42,23 @@ def describe_bug(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown location"
     return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see the traceback"
+
+
+class SessionError(InspectorError):
+    """A path could not be read as a session.
+
+    Attributes:
+        message: One line for the user: the problem, its place and the remedy.
+    """
+
+    advice = "`inspector formats` lists the supported formats"
+
+
+class UnreadableFileError(SessionError):
+    """A file cannot be opened or is not text, in any format: it may have been a session."""
+
+
+class TemporaryFolderError(SessionError):
+    """A temporary folder could not be created."""
+
+    advice = "set TMPDIR to a writable folder with free space"

@@ -25,8 +25,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import SessionError
 from inspector.report.listings import reading_text
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import open_session

@@ -30,7 +30,7 @@ from inspector.report.catalogue import FigureSet
 from inspector.report.folder import FolderReport, UnreadSession
 from inspector.report.forms import before_after_written
 from inspector.report.json_document import schema_text
-from inspector.report.pages.html import html
+from inspector.report.pages.writers import html
 from inspector.safe_text import cell_width
 from tests.conftest import ROOT
 from tests.program import run_here

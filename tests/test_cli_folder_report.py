@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from inspector.cli import main
+from inspector.errors import SessionError
 from inspector.fleet.reports import replayed, report_on_folder
 from inspector.fleet.session_tasks import PlanRequest, SessionTask, SessionTerms
 from inspector.replay.analysis.compactions import compaction_aftermaths
@@ -35,9 +36,7 @@ from inspector.report.folder_page import folder_content, folder_text
 from inspector.report.forms import folder_csv
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.html import html
-from inspector.report.pages.markdown import markdown
-from inspector.session.errors import SessionError
+from inspector.report.pages.writers import html, markdown
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

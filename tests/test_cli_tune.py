@@ -23,7 +23,7 @@ from inspector.report.charts.specifications import PAGE, tuning_charts
 from inspector.report.forms import tune_written
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.html import html
+from inspector.report.pages.writers import html
 from inspector.report.tuning import TunedPlan, TuneReport
 from inspector.report.tuning_page import tune_content
 from inspector.safe_text import cell_width

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def detect_format(path: Path) -> Detection:
     """Detect the format of a file or folder from its beginning; raise `CommandError` if it is not a session."""
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
     from inspector.session.registry import detect
 
     try:
@@ -42,7 +42,7 @@ def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
     Raises:
         CommandError: It cannot be read, or is not a session.
     """
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
     from inspector.session.open import open_session
 
     kept = 0

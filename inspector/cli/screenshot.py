@@ -87,7 +87,7 @@ def _check(options: Namespace) -> None:
 def _screen(options: Namespace, plan: Plan | None) -> str:
     import asyncio
 
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
 
     try:
         return asyncio.run(_picture(options, plan))

@@ -175,7 +175,7 @@ def run(options: Namespace) -> int:
         raise CommandError("--away prints text; --format json always has these figures", ExitCode.WRONG_USAGE)
     if options.all or options.away or options.format == "json":
         return _print_sessions(options)
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
 
     key, path, directory, reported = _subject(options.format, options.session or "")
     entry: Any = {}
@@ -192,9 +192,9 @@ def _print_sessions(options: Namespace) -> int:
     from pathlib import Path
 
     from inspector.cli.output import CommandError, ExitCode, write, write_json
+    from inspector.errors import SessionError
     from inspector.live.snapshot import session_of, to_document, to_entry
     from inspector.live.watch import scan, session_status
-    from inspector.session.errors import SessionError
 
     try:
         found = [session_status(Path(options.session))] if options.session else list(scan().sessions)

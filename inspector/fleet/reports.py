@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from inspector.errors import SessionError
 from inspector.fleet.executors import EndedEarlyError, Execution, FleetError, missing, no_progress
 from inspector.fleet.result_cache import ResultCache, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
@@ -23,7 +24,6 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in, is_session_list
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.related import billed_keys, without_calls, without_copied_calls
 from inspector.strategies.plan import THEN, Plan, PlanError

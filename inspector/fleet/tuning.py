@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from inspector.errors import SessionError
 from inspector.fleet.executors import (
     ENDED,
     EndedEarlyError,
@@ -54,7 +55,6 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path
 from inspector.report.sentences import started_words
 from inspector.report.tuning import TuneReport, TuningTerms, agent_name, constraints_of, group_name, tune_report
-from inspector.session.errors import SessionError
 from inspector.session.related import billed_keys, without_calls, without_copied_calls
 from inspector.strategies.plan import Plan, PlanError
 from inspector.tokens.counter import shared_counter

@@ -7,16 +7,17 @@ estimated from the number of characters.
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from itertools import islice, pairwise, takewhile
+from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.live.away import PauseAdvice, PausePrices, pause_advice, pauses_of
-from inspector.live.forecast import forecast
-from inspector.live.status import UNKNOWN, Activity, CacheState, CacheStatus, HourlyRate, LiveSession, Loop
+from inspector.live.status import UNKNOWN, Activity, CacheState, CacheStatus, Forecast, HourlyRate, LiveSession, Loop
 from inspector.replay.cache.cache_models import cache_model_for, with_lifetime_of
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import Band, Figure, HowKnown
 from inspector.replay.pricing.context_window import SUMMARY_TOKENS, compaction_size, context_window
 from inspector.session.files import last_written
 from inspector.session.model import BlockKind, ContextCause, Role
@@ -29,6 +30,76 @@ if TYPE_CHECKING:
     from inspector.live.reading import LiveReader
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Call, Message, Session, Usage
+
+
+CALLS_OF_GROWTH: Final = 60
+"""Number of calls whose growth counts."""
+
+TYPICAL_STEPS: Final = (150, 200, 300, 400, 550, 700, 950, 1_400, 2_100, 5_700)
+"""Growth of the prompts of recorded coding agents in tokens: the middles of ten equal parts."""
+
+LEAST_CALLS: Final = 3
+"""Number of steps needed for a forecast."""
+
+PATHS: Final = 64
+"""Number of continuations drawn."""
+
+NEAR_CALLS: Final = 60
+"""Continuations are drawn up to this expected number of calls; beyond it, the range is proportional."""
+
+LATER: Final = 1.8
+"""Factor on the 95th percentile of the continuations: a session may slow down."""
+
+FAR_SOONER, FAR_LATER = 0.4, 1.5
+"""Factors on the expected number of calls where no continuations are drawn."""
+
+PAUSE_SECONDS: Final = 300.0
+"""Longer gaps between calls are pauses of the user, not the agent's cadence."""
+
+
+def forecast(prompt: float, size: float, growth: Sequence[float], gaps: Sequence[float]) -> Forecast | None:
+    """Forecast the calls and minutes until a prompt reaches a size; None if too few calls were made.
+
+    Args:
+        prompt: Tokens of the next prompt.
+        size: Size at which the agent compacts, tokens.
+        growth: Tokens by which each recent prompt exceeded the previous one; compactions and rewinds are left out.
+        gaps: Seconds between recent calls.
+    """
+    steps = [step for step in growth if step > 0][-CALLS_OF_GROWTH:]
+    if len(steps) < LEAST_CALLS:
+        return None
+    steps += TYPICAL_STEPS
+    room = max(size - prompt, 0.0)
+    expected = room * len(steps) / sum(steps)
+    calls = _drawn(room, steps) if expected <= NEAR_CALLS else _proportional(expected)
+    active = [gap for gap in gaps if 0 < gap <= PAUSE_SECONDS][-CALLS_OF_GROWTH:]
+    return Forecast(calls, calls.times(_cadence(active) / 60) if active else None)
+
+
+def _drawn(room: float, steps: Sequence[float]) -> Band:
+    """Return the calls after which the room is used up, over continuations with drawn steps."""
+    draw = random.Random(1).choice  # noqa: S311  not security relevant
+    found = []
+    for _ in range(PATHS):
+        left, calls = room, 0
+        while left > 0:
+            left -= draw(steps)
+            calls += 1
+        found.append(calls)
+    found.sort()
+    return Band(found[PATHS // 20], median(found), LATER * found[-1 - PATHS // 20])
+
+
+def _proportional(expected: float) -> Band:
+    return Band(FAR_SOONER * expected, expected, FAR_LATER * expected)
+
+
+def _cadence(gaps: Sequence[float]) -> float:
+    """Return the seconds per call: the mean, with gaps above four medians cut to that."""
+    most = 4 * median(gaps)
+    return sum(min(gap, most) for gap in gaps) / len(gaps)
+
 
 RECENT_SECONDS: Final = 900.0
 """Period of the recent rate."""

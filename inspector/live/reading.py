@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import Locator, is_folder
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import session_name

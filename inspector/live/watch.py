@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from inspector.errors import SessionError
 from inspector.live.figures import ENDED_SECONDS, LiveFigures
 from inspector.live.reading import LiveReader
 from inspector.session.discovery import RESULT_FOLDERS, list_sessions, search_places
-from inspector.session.errors import SessionError
 from inspector.session.files import FileState, exists, is_folder
 from inspector.session.model import LinkKind
 from inspector.session.related import locate, parent_of

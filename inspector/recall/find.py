@@ -9,8 +9,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.errors import SessionError
 from inspector.session.discovery import list_sessions, search_places
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

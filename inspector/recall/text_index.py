@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.atomic_files import cache_folder
-from inspector.errors import InspectorError
+from inspector.errors import InspectorError, SessionError
 from inspector.recall.find import RecalledText
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.open import open_session
 

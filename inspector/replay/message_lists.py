@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
+from inspector.errors import SessionError
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import NextCall
 from inspector.session.blocks import CHAT
-from inspector.session.errors import SessionError
 from inspector.session.formats.plain import ROLES, is_message, read_conversation
 from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, Action

@@ -25,6 +25,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from inspector.errors import SessionError
 from inspector.replay.analysis.costs import cost_with_side_requests, side_spending
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_edits import PromptEdits
@@ -35,7 +36,6 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.replay.engine.token_scale import CalibrationSource, calibrate_session
 from inspector.replay.figure import HowKnown, lowest_confidence
-from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import LinkKind

@@ -54,14 +54,14 @@ def written(
 
             return document_json(report)
         case "md":
-            from inspector.report.pages.markdown import markdown
             from inspector.report.pages.opening import page_content
+            from inspector.report.pages.writers import markdown
 
             return markdown(page_content(report))
         case "html":
             from inspector.report.charts.specifications import PAGE, report_charts
-            from inspector.report.pages.html import html
             from inspector.report.pages.opening import page_content
+            from inspector.report.pages.writers import html
 
             charts = report_charts(report, PAGE)
             return html(page_content(report), charts, is_interactive=is_interactive, progress=progress)
@@ -83,12 +83,12 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, is_i
 
             return document_json(report)
         case "md":
-            from inspector.report.pages.markdown import markdown
+            from inspector.report.pages.writers import markdown
 
             return markdown(folder_page.folder_content(report))
         case "html":
             from inspector.report.charts.specifications import PAGE, folder_charts
-            from inspector.report.pages.html import html
+            from inspector.report.pages.writers import html
 
             charts = folder_charts(report, PAGE)
             return html(folder_page.folder_content(report), charts, is_interactive=is_interactive)
@@ -110,12 +110,12 @@ def tune_written(
 
             return document_json(report)
         case "md":
-            from inspector.report.pages.markdown import markdown
+            from inspector.report.pages.writers import markdown
 
             return markdown(tuning_page.tune_content(report, plan_file))
         case "html":
             from inspector.report.charts.specifications import PAGE, tuning_charts
-            from inspector.report.pages.html import html
+            from inspector.report.pages.writers import html
 
             content = tuning_page.tune_content(report, plan_file)
             return html(content, tuning_charts(report, PAGE), is_interactive=is_interactive)
@@ -135,11 +135,11 @@ def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = 
 
             return document_json(report)
         case "md":
-            from inspector.report.pages.markdown import markdown
+            from inspector.report.pages.writers import markdown
 
             return markdown(before_after_page.before_after_content(report))
         case "html":
-            from inspector.report.pages.html import html
+            from inspector.report.pages.writers import html
 
             return html(before_after_page.before_after_content(report), {})
         case _:

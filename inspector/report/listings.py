@@ -280,7 +280,7 @@ def _usage(session: Session) -> str:
 
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
     """List other sessions in the same file, and how to open them."""
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
     from inspector.session.files import Locator
 
     file = Locator.of(session.path).file

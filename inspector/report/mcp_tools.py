@@ -13,14 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.errors import InspectorError
+from inspector.errors import InspectorError, SessionError
 from inspector.file_history.changelog import generate_changelog
 from inspector.file_history.history import file_history
 from inspector.recall.find import RecalledText, find_in, sessions_at
 from inspector.recall.originals import original_of
 from inspector.report.listings import changelog_document, state_document, state_notes, state_text
 from inspector.report.secret_redaction import SecretRedactor
-from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.session.related import full_output

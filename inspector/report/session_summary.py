@@ -22,11 +22,11 @@ import msgspec
 import numpy as np
 
 from inspector.atomic_files import cache_folder, replacing
+from inspector.errors import SessionError, UnreadableFileError
 from inspector.plug_ins import versions as plug_in_versions
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.token_scale import apportion
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.model import BlockKind, Role, SideCall, Usage, first_prompt
 from inspector.session.open import open_reader
 from inspector.session.related import locate, parent_of, without_copied_calls

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import SessionError
 from inspector.session.blocks import NamedTexts
-from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, open_error_message, open_for_reading
 from inspector.session.json import lenient_json
 from inspector.session.model import Diagnostic, TextUnavailableError

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from inspector.session.errors import SessionError, UnreadableFileError
+from inspector.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator, exists, is_folder, open_error_message
 from inspector.session.registry import all_formats, detect
 

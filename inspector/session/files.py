@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.errors import SessionError, TemporaryFolderError, UnreadableFileError
+from inspector.errors import SessionError, TemporaryFolderError, UnreadableFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, is_link, may_appear
 from inspector.session.open import Loading, load_in_parts, open_reader
 from inspector.session.reader import FileChange

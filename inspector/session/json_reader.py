@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.errors import SessionError
 from inspector.session.blocks import FileTexts, MemoryTexts
 from inspector.session.builder import SessionBuilder
-from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator, is_file, open_for_reading
 from inspector.session.json import FileNode, is_whole_json, lenient_json
 from inspector.session.jsonl_reader import JsonlReader

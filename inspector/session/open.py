@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from inspector.errors import SessionError
 from inspector.session.discovery import describe_folder
-from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_folder, open_for_reading, temporary_folder
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.reader import FileChange, ReadingProgress

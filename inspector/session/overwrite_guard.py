@@ -16,7 +16,7 @@ def problem_with_target(target: Path, source: Path | None = None) -> str:
     Returns:
         The obstacle and the remedy, without the path.
     """
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
     from inspector.session.registry import detect
 
     if is_folder(target):

@@ -14,7 +14,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import Locator, is_folder, temporary_folder
 from inspector.session.follow import Follower
 from inspector.session.model import NO_MESSAGE

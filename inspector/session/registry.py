@@ -17,8 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
+from inspector.errors import SessionError, UnreadableFileError
 from inspector.plug_ins import FORMATS, PlugIn, PlugIns, UnusablePlugInError, failure_of
-from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection, Format
 from inspector.session.sniff import FileKind, Sample

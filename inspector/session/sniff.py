@@ -7,7 +7,7 @@ from enum import Flag, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import is_folder, open_error_message, open_for_reading
 from inspector.session.json import BLANKS, decode_json, line_bounds
 from inspector.session.zstd import is_zstd, unpacked_beginning

@@ -25,9 +25,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from inspector.errors import InspectorError
+from inspector.errors import InspectorError, SessionError
 from inspector.session.blocks import NamedTexts
-from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, temporary_folder
 from inspector.session.json import clean_text
 from inspector.session.model import Diagnostic, TextUnavailableError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, msgpack
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.jsonl_reader import JsonlReader, ReadPlace
 from inspector.session.model import (
     Call,

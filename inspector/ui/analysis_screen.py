@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import STUDY
 from inspector.ui.controller.host import Change
-from inspector.ui.explain.dialog import ExplainScreen
+from inspector.ui.explain import ExplainScreen
 from inspector.ui.part_names import COST
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.dialog import Explained
+    from inspector.ui.explain import Explained
     from inspector.ui.help.palette import PaletteCommand
     from inspector.ui.outcome import Outcome
 
@@ -107,7 +107,7 @@ class AnalysisScreen(SessionScreen[CloseResult | None], SingleResultScreen[Close
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return a function that explains the figures under the cursor, by default the costs. It runs in a thread."""
-        from inspector.ui.explain.dialog import explained_focus
+        from inspector.ui.explain import explained_focus
 
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
         search = self.controller.search_for_uses(outcome.replay.history)

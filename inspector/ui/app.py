@@ -22,13 +22,12 @@ from inspector.session.files import is_live
 from inspector.settings import Settings, load_settings, save_setting
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.performance.memory import CleanContextExecutor, CollectingApp
-from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.performance.painting import PaintingApp, after_frame
 from inspector.ui.sessions.tabs import HOME, Happened, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.terminal import EndingApp, exit_on_signal
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.input_gate import GatedApp
+from inspector.ui.toolkit.input_gate import DraggingApp, GatedApp
 from inspector.ui.toolkit.single_result_screen import run_dialog
 from inspector.ui.toolkit.status_bar import CornerNotice
 

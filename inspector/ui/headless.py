@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.settings import Settings
 from inspector.ui.app import InspectorApp
 from inspector.ui.main.screen import InspectScreen

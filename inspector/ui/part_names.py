@@ -1,10 +1,11 @@
-"""Names of the main screen's panes, numbers of keys and steps, and short definitions of terms.
+"""Names of the main screen's panes, numbers of keys and steps, short definitions of terms, and entries of pickers.
 
-Imports nothing else because the first paint needs it.
+Imports nothing of the package because the first paint needs it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 TIMELINE: Final = "timeline"
@@ -31,3 +32,20 @@ FAR: Final = 10
 """Number of calls in a large step."""
 NUMBERED: Final = 9
 """Number of strategies that have a number key."""
+
+
+@dataclass(frozen=True, slots=True)
+class DialogChoice:
+    """Entry of a picker.
+
+    Attributes:
+        identifier: Value the picker returns.
+        name: Display name.
+        title: Short description.
+        help: Effect and origin.
+    """
+
+    identifier: str
+    name: str
+    title: str
+    help: str

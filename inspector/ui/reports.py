@@ -16,7 +16,7 @@ from inspector.session.files import expand_user, is_file, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
-from inspector.ui.dialogs.dialog import SaveChoice, SaveDialog
+from inspector.ui.dialogs import SaveChoice, SaveDialog
 from inspector.ui.saved_page import open_in_browser, why_not_shown
 from inspector.ui.served import deliver_in_browser, display_path, file_stem
 

@@ -20,7 +20,7 @@ from inspector.session.files import expand_user
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
-from inspector.ui.dialogs.dialog import SaveChoice, SaveDialog
+from inspector.ui.dialogs import SaveChoice, SaveDialog
 from inspector.ui.picture_masking import Area, masked_picture
 from inspector.ui.served import deliver_in_browser, display_path, file_stem
 

@@ -123,7 +123,7 @@ class SessionScreen(Screen[Left]):
             key: The key that opens it.
         """
         # Deferred because the first paint needs no menu.
-        from inspector.ui.menu.screen import MenuScreen, items_of
+        from inspector.ui.menu import MenuScreen, items_of
 
         items = items_of(self, key)
         if items:

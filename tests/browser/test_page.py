@@ -14,7 +14,7 @@ from inspector.cli import main
 from inspector.report.before_after import SETS, before_after_report
 from inspector.report.before_after_page import before_after_content
 from inspector.report.folder import UnreadSession
-from inspector.report.pages.html import html
+from inspector.report.pages.writers import html
 from tests.browser.conftest import visiting
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy

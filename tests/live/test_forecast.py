@@ -1,6 +1,6 @@
 import pytest
 
-from inspector.live.forecast import TYPICAL_STEPS, forecast
+from inspector.live.figures import TYPICAL_STEPS, forecast
 
 
 def test_steady_growth_reaches_the_size_after_the_room_divided_by_a_step():

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector import Conversation, Plan
+from inspector.errors import SessionError
 from inspector.recall.find import find
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session

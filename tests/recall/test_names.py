@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.errors import SessionError
 from inspector.recall.find import call_of, call_without_result, find, matching_blocks, similar_ids, strip_reference
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session

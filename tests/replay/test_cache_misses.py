@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from inspector.errors import SessionError
 from inspector.replay.analysis.alternatives import lifetime_change, next_call_cost
 from inspector.replay.analysis.cache_misses import (
     CacheMisses,
@@ -29,7 +30,6 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, ReportedMiss, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.strategies.core.operations import ReplaceText

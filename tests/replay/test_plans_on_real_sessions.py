@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from inspector.errors import SessionError
 from inspector.replay.analysis.best_plan import compared, plans_to_compare
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

@@ -10,12 +10,12 @@ import pytest
 from genai_prices import Usage as PricedUsage
 from genai_prices import calc_price
 
+from inspector.errors import SessionError
 from inspector.replay.analysis.validation import prompt_fit, validate
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, Call, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

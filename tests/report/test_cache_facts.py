@@ -19,9 +19,8 @@ from inspector.report.charts.specifications import PAGE, report_charts
 from inspector.report.document import Report, ReportOptions
 from inspector.report.forms import written
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.html import html
-from inspector.report.pages.markdown import escaped
 from inspector.report.pages.opening import page_content
+from inspector.report.pages.writers import escaped, html
 from inspector.report.session_report import report_of
 from inspector.report.text import switch_text
 from inspector.report.why import why_text

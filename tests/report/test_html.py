@@ -21,8 +21,8 @@ from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.specifications import HEIGHT, PAGE, WORDS_HEIGHT, report_charts
 from inspector.report.document import BestPlanFacts, ReportOptions, SavingPlanFacts
 from inspector.report.numbers import IN_TEXT, MINUS
-from inspector.report.pages.html import html
 from inspector.report.pages.opening import page_content
+from inspector.report.pages.writers import html
 from inspector.report.sentences import (
     HOLDS,
     about,

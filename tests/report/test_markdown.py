@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from inspector.cli import main
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.markdown import escaped
+from inspector.report.pages.writers import escaped
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
 

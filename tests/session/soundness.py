@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.open import open_session
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inspector.session.discovery import list_sessions, search_places, sessions_in
 from inspector.session.follow import Follower
-from inspector.session.formats.protobuf import ProtobufError, ProtobufMessage
+from inspector.session.formats.antigravity import ProtobufError, ProtobufMessage
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, SideCall, Usage
 from inspector.session.open import open_session
 from inspector.session.related import locate

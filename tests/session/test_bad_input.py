@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from tests.examples import examples

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from inspector.errors import SessionError
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.claude_tap import ClaudeTapFormat
 from inspector.session.model import BlockKind, ContextCause, RecordedBreakpoint, Usage

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from inspector.cli.output import CommandError
 from inspector.cli.reading import resolve_targets
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import may_appear
 from inspector.session.follow import Follower, Update, follow, why_not_ready
 from inspector.session.model import TextUnavailableError

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspector.errors import SessionError
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.grok import MOST_BYTES, GrokFormat
 from inspector.session.model import BlockKind, LinkKind, Role, Usage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.formats.har import HarFormat
 from inspector.session.model import BlockKind, RecordedBreakpoint, Usage
 from inspector.session.open import open_session

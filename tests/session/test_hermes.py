@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.hermes import HermesFormat
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, TextUnavailableError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.errors import SessionError
 from inspector.session.discovery import search_places, sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError, Usage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.formats.plain import read_conversation
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session

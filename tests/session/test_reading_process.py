@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import msgpack
 
+from inspector.errors import SessionError
 from inspector.session import reading_process
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.jsonl_reader import JsonlReader, ReadPlace
 from inspector.session.model import Session

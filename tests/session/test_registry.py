@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.registry import GENERAL, MODULES, detect
 from inspector.session.sniff import FileKind, Sample
 from tests.conftest import ROOT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.model import BlockKind, RecordedBreakpoint
 from inspector.session.open import open_session

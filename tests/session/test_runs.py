@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from inspector.errors import SessionError
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.openhands.reader import Accumulated
 from inspector.session.model import BlockKind, ContextCause, Role, Usage

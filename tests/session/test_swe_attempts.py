@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli import main
+from inspector.errors import SessionError
 from inspector.session.discovery import list_sessions
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.swe_agent import SweAgentFormat, text_of_scalar
 from inspector.session.open import open_session

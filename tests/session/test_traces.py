@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.spans import CopilotTraceFormat, whole_items
 from inspector.session.model import LinkKind, Role

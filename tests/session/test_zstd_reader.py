@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.errors import SessionError
 from inspector.session.discovery import list_sessions, search_places
-from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.session.registry import detect

@@ -18,8 +18,8 @@ from inspector.report.catalogue import CostParts, FigureSet, OutcomeFacts, PlanF
 from inspector.report.forms import calls_csv
 from inspector.report.json_document import to_json
 from inspector.report.numbers import MINUS
-from inspector.report.pages.markdown import markdown
 from inspector.report.pages.opening import page_content
+from inspector.report.pages.writers import markdown
 from inspector.report.text import report_text
 from inspector.report.why import why_text
 

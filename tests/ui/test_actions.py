@@ -34,7 +34,7 @@ from inspector.ui.cost.rows import CostSection
 from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints
 from inspector.ui.help.palette import PaletteCommand, found
 from inspector.ui.main.screen import MAIN
-from inspector.ui.menu.screen import MenuItem, columns_of, lines_of, shown_key
+from inspector.ui.menu import MenuItem, columns_of, lines_of, shown_key
 from inspector.ui.plan import limits as hint_drawing
 from inspector.ui.tune import sweeps
 from tests.conftest import ROOT

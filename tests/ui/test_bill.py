@@ -13,7 +13,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.strategies.plan import Plan
-from inspector.ui.bill.drawing import KINDS, CostSeries, bill_of, call_at, call_summary, draw_bill
+from inspector.ui.misses.drawing import KINDS, CostSeries, bill_of, call_at, call_summary, draw_bill
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.screens import SECTION_LETTERS
 from inspector.ui.cost.assumptions import TERMS, TermError
 from inspector.ui.cost.rows import CostSection
-from inspector.ui.explain.dialog import explanation_content
+from inspector.ui.explain import explanation_content
 from tests.conftest import ROOT
 from tests.ui.recordings import Recording, recording
 from tests.ui.studies import Costs, table_on_top

@@ -8,9 +8,9 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from inspector.ui.performance import mouse_throttle
-from inspector.ui.performance.mouse_throttle import DraggingApp, take_newest_move
 from inspector.ui.performance.painting import FRAME
+from inspector.ui.toolkit import input_gate as mouse_throttle
+from inspector.ui.toolkit.input_gate import DraggingApp, take_newest_move
 from tests.ui.waiting import until
 
 

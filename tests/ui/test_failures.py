@@ -234,8 +234,8 @@ async def test_what_waits_for_a_frame_is_done_though_something_else_that_waited_
 STUDIES = {
     "compare": ("c", "inspector.ui.compare.screen.CompareScreen.show_outcome"),
     "tune": ("t", "inspector.ui.tune.screen.TuneScreen.show_outcome"),
-    "a dialog": ("g t", "inspector.ui.dialogs.dialog.ValueDialog.on_mount"),
-    "a dialog's widgets": ("g t", "inspector.ui.dialogs.dialog.framed"),
+    "a dialog": ("g t", "inspector.ui.dialogs.ValueDialog.on_mount"),
+    "a dialog's widgets": ("g t", "inspector.ui.dialogs.framed"),
     "what is drawn in a study": ("v", "inspector.ui.figure_table.widget.FigureTable.draw_line"),
 }
 

@@ -17,8 +17,8 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.report.session_report import report_of
 from inspector.session.discovery import found_in
 from inspector.strategies.plan import Plan
-from inspector.ui.bill.drawing import bill_of
 from inspector.ui.miss_glyphs import mark_of
+from inspector.ui.misses.drawing import bill_of
 from inspector.ui.misses.rows import ALL, call_table, cause_table
 from tests.conftest import ROOT
 from tests.live.made import write_session

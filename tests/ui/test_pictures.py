@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.settings import Settings
 from inspector.ui.headless import running_session
 from inspector.ui.picture_masking import SIGN

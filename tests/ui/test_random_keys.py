@@ -10,9 +10,9 @@ import pytest
 from textual.events import MouseDown, MouseUp
 from textual.widgets import Input, Static
 
+from inspector.ui import dialogs as dialog
 from inspector.ui.controller import replaying
-from inspector.ui.dialogs import dialog
-from inspector.ui.dialogs.choice import DialogChoice
+from inspector.ui.part_names import DialogChoice
 from inspector.ui.toolkit.input_gate import GatedApp
 from inspector.ui.toolkit.single_result_screen import open_over, run_dialog
 from tests.ui.waiting import until

@@ -1,8 +1,9 @@
 """Read Google Antigravity, command line and IDE: one database per conversation, with protobuf messages.
 
-Every row holds a protobuf message without a published schema. The field numbers are those of `contextrot` 2.1.0 (MIT,
-`contextrot/adapters/antigravity.py`) and of the message descriptors inside the `agy` program, as public readers list
-them. `output_tokens` includes thinking: it is the sum of `thinking_output_tokens` and `response_output_tokens`.
+Every row holds a protobuf message without a published schema (protobuf.dev/programming-guides/encoding). The field
+numbers are those of `contextrot` 2.1.0 (MIT, `contextrot/adapters/antigravity.py`) and of the message descriptors
+inside the `agy` program, as public readers list them. `output_tokens` includes thinking: it is the sum of
+`thinking_output_tokens` and `response_output_tokens`.
 
 A tool's step holds the call it executed and its result. Steps change while they run, and a rewind deletes them. A fork
 begins with copies of the original's steps.
@@ -19,12 +20,12 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import structs
 
+from inspector.errors import SessionError
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.files import Locator
 from inspector.session.format import Format, can_name_file
-from inspector.session.formats.protobuf import ProtobufError, ProtobufMessage
 from inspector.session.json import (
     clean_text,
     compact_json,
@@ -54,11 +55,127 @@ from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector, Sq
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
     from inspector.session.sqlite import Columns
+
+
+VARINT, FIXED_64, LENGTH, FIXED_32 = 0, 1, 2, 5
+"""Wire types."""
+
+FIXED_BYTES = {FIXED_64: 8, FIXED_32: 4}
+
+MOST_SHIFT = 63
+SIGN = 1 << 63
+
+
+class ProtobufError(SessionError):
+    """Bytes that are not a protobuf message."""
+
+
+class ProtobufMessage:
+    """One message. Nested messages are decoded when they are accessed.
+
+    A path of field numbers leads to the first value of a field in nested messages. Missing fields are empty.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        """Decode the fields of a message. Raises `ProtobufError` if the bytes are truncated or not a message."""
+        self._fields: dict[int, list[int | bytes]] = {}
+        for number, value in _fields(data):
+            self._fields.setdefault(number, []).append(value)
+
+    def number(self, *path: int) -> int:
+        """Return an integer; 0 if missing. Negative integers are ten-byte varints."""
+        value = self._value(*path)
+        value = value if isinstance(value, int) else 0
+        return value - 2 * SIGN if value >= SIGN else value
+
+    def text(self, *path: int) -> str:
+        """Return a string; empty if missing. Invalid UTF-8 becomes U+FFFD."""
+        return clean_text(self.data(*path).decode(errors="replace"))
+
+    def data(self, *path: int) -> bytes:
+        """Return bytes; empty if missing."""
+        value = self._value(*path)
+        return value if isinstance(value, bytes) else b""
+
+    def message(self, *path: int) -> ProtobufMessage:
+        """Return a nested message; an empty one if missing."""
+        return ProtobufMessage(self.data(*path))
+
+    def messages(self, number: int) -> list[ProtobufMessage]:
+        return [ProtobufMessage(value) for value in self._fields.get(number, ()) if isinstance(value, bytes)]
+
+    def texts(self, number: int) -> list[str]:
+        values = self._fields.get(number, ())
+        return [clean_text(value.decode(errors="replace")) for value in values if isinstance(value, bytes)]
+
+    def numbers(self, number: int) -> list[int]:
+        """Return the integers of a repeated field, packed or not."""
+        found: list[int] = []
+        for value in self._fields.get(number, ()):
+            found += [value] if isinstance(value, int) else _packed(value)
+        return found
+
+    def numeric_fields(self) -> frozenset[int]:
+        """Return the numbers of fields with an integer other than 0."""
+        return frozenset(
+            number for number, values in self._fields.items() if any(isinstance(v, int) and v for v in values)
+        )
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._fields
+
+    def _value(self, *path: int) -> int | bytes | None:
+        *outer, last = path
+        holder = self
+        for number in outer:
+            holder = holder.message(number)
+        return next(iter(holder._fields.get(last, ())), None)
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        number, wire = key >> 3, key & 7
+        if wire == VARINT:
+            value, place = _varint(data, place)
+            yield number, value
+            continue
+        if wire == LENGTH:
+            length, place = _varint(data, place)
+        elif wire in FIXED_BYTES:
+            length = FIXED_BYTES[wire]
+        else:
+            raise ProtobufError(f"wire type {wire}")
+        if number == 0 or length > len(data) - place:
+            raise ProtobufError("truncated")
+        yield number, data[place : place + length]
+        place += length
+
+
+def _packed(data: bytes) -> list[int]:
+    found, place = [], 0
+    while place < len(data):
+        value, place = _varint(data, place)
+        found.append(value)
+    return found
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while place < len(data) and shift <= MOST_SHIFT:
+        byte = data[place]
+        value |= (byte & 0x7F) << shift
+        place += 1
+        if byte < 0x80:
+            return value, place
+        shift += 7
+    raise ProtobufError("truncated")
 
 
 TABLES: Mapping[str, frozenset[str]] = {"steps": frozenset({"idx", "step_type", "status", "step_payload"})}

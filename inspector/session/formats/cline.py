@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format, editor_folders
 from inspector.session.formats.chat import SYSTEM, ChatMessage, ChatThread, blocks_of_chat, blocks_of_definition

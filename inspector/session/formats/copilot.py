@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
+from inspector.errors import SessionError
 from inspector.session.blocks import TextBlock, argument_text, text_block
 from inspector.session.builder import Thread
-from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format, home_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice

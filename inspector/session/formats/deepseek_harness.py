@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import glob_sorted, is_file
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.formats.chat import (

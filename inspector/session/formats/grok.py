@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
+from inspector.errors import SessionError
 from inspector.session.builder import CallMatcher, SessionBuilder
-from inspector.session.errors import SessionError
 from inspector.session.files import FileState, is_file, is_folder, open_for_reading
 from inspector.session.format import Format, can_name_file, home_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
+from inspector.errors import SessionError
 from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
 from inspector.session.blocks import MemoryTexts, TextBlock
 from inspector.session.builder import CallMatcher, SessionBuilder, Thread, ToolNames
-from inspector.session.errors import SessionError
 from inspector.session.format import Format
 from inspector.session.formats.chat import (
     CACHE_OPTIONS,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field, structs
 
+from inspector.errors import SessionError
 from inspector.session.billing_terms import parse_billing_terms
-from inspector.session.errors import SessionError
 from inspector.session.files import exists, glob_sorted
 from inspector.session.format import Format, can_name_file, home_of, sessions_at
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.errors import SessionError
 from inspector.session.billing_terms import SERVICE_TIER, first_tier, parse_billing_terms, requested_tier
-from inspector.session.errors import SessionError
 from inspector.session.files import SEPARATOR, Locator
 from inspector.session.format import ContainedSession, Format
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, lifetime_of, usage_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from inspector.errors import SessionError
 from inspector.session.builder import SessionBuilder
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator, open_for_reading
 from inspector.session.format import ContainedSession, Format, named_sessions
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat

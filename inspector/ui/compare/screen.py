@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from inspector.ui.compare.best import Headline
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.dialog import Explained
+    from inspector.ui.explain import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
 ABOUT_GROUPS = (
@@ -404,7 +404,7 @@ class CompareScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return a function that explains the plan under the cursor."""
-        from inspector.ui.explain.dialog import explained_plan
+        from inspector.ui.explain import explained_plan
 
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.dialog import Explained
+    from inspector.ui.explain import Explained
 
 GROUPINGS = tuple(Grouping)
 
@@ -292,7 +292,7 @@ class CompositionScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return the explanations of the block under the cursor, or of the prompt."""
-        from inspector.ui.explain.dialog import explained_focus
+        from inspector.ui.explain import explained_focus
 
         block = self.blocks.cursor_key
         focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)

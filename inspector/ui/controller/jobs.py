@@ -203,7 +203,7 @@ def read_session(
         restores: Load the saved state.
         process: A process that is already reading the file; by default one is started for a long file.
     """
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
     from inspector.session.follow import Follower
     from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.history.history import History

@@ -109,7 +109,7 @@ def read_subagent(
     is_cancelled: IsCancelled,
 ) -> None:
     """Read a subagent's session and post it: with estimated counts, with exact counts, and as it grows."""
-    from inspector.session.errors import SessionError
+    from inspector.errors import SessionError
     from inspector.session.follow import Follower
     from inspector.session.related import locate
 

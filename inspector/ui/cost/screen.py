@@ -36,8 +36,8 @@ from inspector.ui.cost.rows import (
     subagent_rows,
     term_table,
 )
-from inspector.ui.dialogs.dialog import ValueDialog
-from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
+from inspector.ui.dialogs import ValueDialog
+from inspector.ui.explain import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import Cell, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.palette import PaletteCommand

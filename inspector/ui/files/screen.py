@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from inspector.file_history.history import FileEvent
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.dialog import Explained
+    from inspector.ui.explain import Explained
 
 
 CSS: Final = """
@@ -353,7 +353,7 @@ class FilesScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return the explanations of the result under the cursor, or of the prompt."""
-        from inspector.ui.explain.dialog import explained_focus
+        from inspector.ui.explain import explained_focus
 
         event = self.event if self.events.has_focus else None
         focus = (CHART, -1) if event is None else (TIMELINE, event.result_block)

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from inspector.ui.actions.action import ACTIONS_BY_NAME, KEYLESS
-from inspector.ui.menu.screen import shown_key
+from inspector.ui.menu import shown_key
 from inspector.ui.toolkit.status_bar import KeyHint
 
 if TYPE_CHECKING:

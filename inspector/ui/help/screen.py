@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import HELP
-from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.dialogs import Dialog, key_words
 from inspector.ui.miss_glyphs import MARKS
 from inspector.ui.toolkit.one_line import ACTION
 

@@ -20,7 +20,7 @@ from inspector.live.away import advice_lines
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import LIVE
-from inspector.ui.dialogs.dialog import DiagnosticsScreen
+from inspector.ui.dialogs import DiagnosticsScreen
 from inspector.ui.figure_table.table import Piece, Sorting, header_pieces, row_pieces, widths_for
 from inspector.ui.live.rows import (
     COLUMNS,

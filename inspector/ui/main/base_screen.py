@@ -20,11 +20,11 @@ from inspector.ui.main.restore_state import StateKeeper
 from inspector.ui.main.session_pane import ActionLine, PaneFocus
 from inspector.ui.main.timeline_pane import TimelinePane
 from inspector.ui.part_names import BOUNDARY, CHART, COST, DETAIL, NUMBERED, PLAN, TIMELINE
-from inspector.ui.performance.mouse_throttle import take_newest_move
 from inspector.ui.performance.painting import after_frame, hold_painting, in_one_frame, paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
 from inspector.ui.toolkit.header import Heading, SessionHeader
+from inspector.ui.toolkit.input_gate import take_newest_move
 from inspector.ui.toolkit.pane import Pane, PlaceholderText
 from inspector.ui.toolkit.single_result_screen import ScreenJobs, SingleResultScreen, open_over
 from inspector.ui.toolkit.status_bar import StatusBar, StatusCounts, WorkProgress
@@ -126,8 +126,8 @@ class RelatedSessions:
             return
 
         def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
+            from inspector.errors import SessionError
             from inspector.report.listings import reading_text
-            from inspector.session.errors import SessionError
             from inspector.session.registry import detect
 
             try:
@@ -136,7 +136,7 @@ class RelatedSessions:
                 post(error.message)
 
         def show(text: str) -> None:
-            from inspector.ui.dialogs.dialog import DiagnosticsScreen
+            from inspector.ui.dialogs import DiagnosticsScreen
 
             open_over(screen, DiagnosticsScreen(text))
 
@@ -578,7 +578,7 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
         self.run_dialog(self._ask_call(), "go to a call")
 
     async def _ask_call(self) -> None:
-        from inspector.ui.dialogs.dialog import ValueDialog
+        from inspector.ui.dialogs import ValueDialog
 
         history = self.controller.history
         if history is None:

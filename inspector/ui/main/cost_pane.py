@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.summary import CostSummary, Line, Styled
-    from inspector.ui.explain.dialog import Explained
+    from inspector.ui.explain import Explained
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.outcome import Outcome
 
@@ -215,7 +215,7 @@ class CostPane(FailSafePane, can_focus=True):
         search = session.search_for_uses(outcome.replay.history)
 
         def work(post: Post[tuple[tuple[Explained, ...], int]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
-            from inspector.ui.explain.dialog import explained_focus
+            from inspector.ui.explain import explained_focus
 
             post(explained_focus(outcome, (part, block), terms, runs, search))
 
@@ -223,7 +223,7 @@ class CostPane(FailSafePane, can_focus=True):
         session.host.run(work, take, group="explain", description="explain the figure")
 
     def _show_explanation(self, outcome: Outcome, explained: tuple[tuple[Explained, ...], int]) -> None:
-        from inspector.ui.explain.dialog import ExplainScreen
+        from inspector.ui.explain import ExplainScreen
 
         figures, first = explained
         if outcome is self.controller.outcome and figures:
@@ -239,7 +239,7 @@ class CostPane(FailSafePane, can_focus=True):
 
     async def _ask_runs(self) -> None:
         from inspector.settings import problem_with_runs
-        from inspector.ui.dialogs.dialog import ValueDialog
+        from inspector.ui.dialogs import ValueDialog
 
         text = "How many sessions like this one run per day. Daily and monthly savings are projected from it."
         shown = f"{self.controller.runs_per_day.number:g}"

@@ -230,7 +230,7 @@ class DetailPane(SessionPane):
 
     def on_detail_pager_requested(self, event: Detail.PagerRequested) -> None:
         """Suspend the app and run the user's pager."""
-        from inspector.session.errors import TemporaryFolderError
+        from inspector.errors import TemporaryFolderError
         from inspector.ui.detail.views import PagerError, pager_command, show_in_pager
 
         try:

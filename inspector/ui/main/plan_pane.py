@@ -35,7 +35,7 @@ async def add_strategy(app: App[Any], controller: SessionController) -> bool:
         True if a strategy was added.
     """
     from inspector.strategies.registry import strategy_for
-    from inspector.ui.dialogs.dialog import Picker
+    from inspector.ui.dialogs import Picker
     from inspector.ui.plan.choices import READY, ready_choices, strategy_choices
 
     if controller.plan is None:
@@ -56,7 +56,7 @@ async def add_strategy(app: App[Any], controller: SessionController) -> bool:
 async def open_plan(app: App[Any], controller: SessionController) -> None:
     """Prompt for a saved plan, a built-in plan or a plan file, and make it the current plan."""
     from inspector.strategies.presets import saved_plans
-    from inspector.ui.dialogs.dialog import Picker
+    from inspector.ui.dialogs import Picker
     from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
 
     if controller.plan is None:
@@ -94,7 +94,7 @@ def use_plan(controller: SessionController, plan: Plan) -> None:
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
     from inspector.strategies.presets import problem_with_name, save_named
-    from inspector.ui.dialogs.dialog import ValueDialog
+    from inspector.ui.dialogs import ValueDialog
 
     if controller.plan is None:
         return
@@ -134,7 +134,7 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
 
 
 async def _save_export(app: App[Any], controller: SessionController, export: Export) -> None:
-    from inspector.ui.dialogs.dialog import ValueDialog
+    from inspector.ui.dialogs import ValueDialog
 
     text = "Saves the text of the preview."
     dialog = ValueDialog("Save as", text, export.file_name, _problem_with_file, remark=_replaces)
@@ -346,7 +346,7 @@ class PlanPane(SessionPane):
 
     async def _edit_text(self, control: TextControl) -> None:
         from inspector.strategies.core.parameters import ParameterError
-        from inspector.ui.dialogs.dialog import ValueDialog
+        from inspector.ui.dialogs import ValueDialog
 
         parameter = control.parameter
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.content import Content
 from textual.events import DescendantFocus
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static
 
 from inspector.replay.analysis.alternatives import model_switch
@@ -19,14 +23,13 @@ from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-from inspector.ui.bill.drawing import bill_of, call_summary
-from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.host import Change
 from inspector.ui.cost.screen import ask_model
-from inspector.ui.dialogs.dialog import ValueDialog
+from inspector.ui.dialogs import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_glyphs import no_misses_text
+from inspector.ui.misses.drawing import CostSeries, bill_of, call_at, call_summary, draw_bill
 from inspector.ui.misses.rows import (
     ALL,
     FOLDED,
@@ -51,12 +54,14 @@ from inspector.ui.misses.rows import (
 )
 from inspector.ui.timeline.jumps import place_of_call
 from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.line_view import component_classes, strip_of
 from inspector.ui.toolkit.pane import Pane, Placeholder, PlaceholderText
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -66,6 +71,66 @@ if TYPE_CHECKING:
     from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
+    from inspector.ui.misses.drawing import BillRun
+
+
+class BillChart(Widget):
+    """Cost per call. Set `series` to show a session. A click posts the call under the pointer."""
+
+    DEFAULT_CSS = """
+    BillChart {
+        background: $background;
+        color: $foreground;
+        & > .bill--reads { color: $sent; }
+        & > .bill--writes { color: $recorded; }
+        & > .bill--uncached { color: $cut; }
+        & > .bill--output { color: $assistant; }
+        & > .bill--axis { color: $text-disabled; }
+        & > .bill--label { color: $text-muted; }
+        & > .bill--miss { color: $miss; text-style: bold; }
+        & > .bill--compaction { color: $compaction; text-style: bold; }
+        & > .bill--here { color: $primary; text-style: bold; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(DEFAULT_CSS)
+
+    series: reactive[CostSeries | None] = reactive[CostSeries | None](None)
+    """The data on display."""
+
+    @dataclass
+    class Clicked(Message):
+        """Posted when a call is clicked.
+
+        Attributes:
+            call: Index of the call.
+        """
+
+        call: int
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
+        self._drawn: tuple[tuple[BillRun, ...], ...] = ()
+        self._drawn_as: tuple[CostSeries, int, int] | None = None
+
+    def render_line(self, y: int) -> Strip:
+        """Return one row. The chart is drawn again when its size or series changes."""
+        (width, height), series, plain = self.size, self.series, self.rich_style
+        if series is None:
+            return Strip.blank(width, plain)
+        if self._drawn_as is None or self._drawn_as[0] is not series or self._drawn_as[1:] != (width, height):
+            self._drawn, self._drawn_as = draw_bill(series, width, height), (series, width, height)
+        if y >= len(self._drawn):
+            return Strip.blank(width, plain)
+        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else plain) for run in self._drawn[y])
+        return strip_of(parts, width, plain)
+
+    def on_click(self, event: events.Click) -> None:
+        """Post the clicked call."""
+        offset, series = event.get_content_offset(self), self.series
+        call = None if offset is None or series is None else call_at(series, offset.x, self.size.width)
+        if call is not None:
+            self.post_message(self.Clicked(call))
 
 
 LEAST_ROWS, AROUND_ROWS = 2, 3
@@ -212,8 +277,8 @@ class MissesScreen(AnalysisScreen):
         path, pricing = self.controller.path, found.outcome.inputs.pricing
 
         def work(post: Post[PauseAdvice | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            from inspector.errors import SessionError
             from inspector.live.watch import session_status
-            from inspector.session.errors import SessionError
 
             try:
                 post(session_status(path, pricing).away)

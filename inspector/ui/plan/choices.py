@@ -11,7 +11,7 @@ from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import PLUG_INS, STRATEGIES, value_of, with_values
-from inspector.ui.dialogs.choice import DialogChoice
+from inspector.ui.part_names import DialogChoice
 
 if TYPE_CHECKING:
     from inspector.session.model import Session

@@ -17,7 +17,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line, safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import DIFFERENCE, EXPORT, TOOLS
-from inspector.ui.dialogs.dialog import Dialog, framed, key_words, move_in_list
+from inspector.ui.dialogs import Dialog, framed, key_words, move_in_list
 from inspector.ui.plan.choices import ToolChoice
 
 if TYPE_CHECKING:

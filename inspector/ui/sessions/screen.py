@@ -19,7 +19,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
-from inspector.ui.dialogs.dialog import DiagnosticsScreen
+from inspector.ui.dialogs import DiagnosticsScreen
 from inspector.ui.figure_table.table import Sorting, column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.sessions.finder import SessionFinder
 from inspector.ui.sessions.list_model import (

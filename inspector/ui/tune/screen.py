@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.sweep import Grid, TunableLimit
     from inspector.ui.chart.drawing import ChartRun
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain.dialog import Explained
+    from inspector.ui.explain import Explained
     from inspector.ui.tune.rows import SeparatedTool
 
 
@@ -529,8 +529,8 @@ class TuneScreen(AnalysisScreen):
         self.run_dialog(self._choose_tool(), "choose a tool")
 
     async def _choose_tool(self) -> None:
-        from inspector.ui.dialogs.choice import DialogChoice
-        from inspector.ui.dialogs.dialog import Picker
+        from inspector.ui.dialogs import Picker
+        from inspector.ui.part_names import DialogChoice
         from inspector.ui.tune.rows import entry_to_separate, separate_tool, tools_with_results
 
         plan, history = self.controller.plan or self.outcome.plan, self.outcome.inputs.history
@@ -612,7 +612,7 @@ class TuneScreen(AnalysisScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """Return a function that explains the plan with the selected value."""
-        from inspector.ui.explain.dialog import explained_plan
+        from inspector.ui.explain import explained_plan
 
         limits = self.limits
         if not limits.axes:

@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import FileState, exists, glob_sorted, open_for_reading
 from inspector.session.format import Format, FullOutput, sessions_at
 from inspector.session.json import lenient_json, mapping, objects, string

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import glob_sorted
 from inspector.session.format import Format, home_of, sessions_at
 from inspector.session.formats.responses import is_item, is_list_of_items

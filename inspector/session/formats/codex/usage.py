@@ -16,8 +16,8 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.errors import SessionError
 from inspector.session.billing_terms import BillingTerms, normalized_value
-from inspector.session.errors import SessionError
 from inspector.session.files import open_for_reading
 from inspector.session.formats.codex import EVENT, ITEM, META, TURN_STARTS, USAGE, unwrapped
 from inspector.session.formats.responses.reader import NONE

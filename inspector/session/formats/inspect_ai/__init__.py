@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import open_for_reading
 from inspector.session.format import ContainedSession, Format, named_sessions
 from inspector.session.json import (

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
+from inspector.errors import SessionError
 from inspector.session.billing_terms import SERVICE_TIER, first_tier, requested_tier
 from inspector.session.blocks import CachedTexts
 from inspector.session.builder import SessionBuilder
-from inspector.session.errors import SessionError
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator
 from inspector.session.formats.chat import (
     CACHE_CONTROL,

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.errors import SessionError
+from inspector.errors import SessionError
 from inspector.session.files import is_file, is_folder, open_for_reading
 from inspector.session.format import ContainedSession, Format
 from inspector.session.json import lenient_json, mapping, objects, string

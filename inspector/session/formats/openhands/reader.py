@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.errors import SessionError
 from inspector.session.directory_reader import DirectoryReader
-from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
 from inspector.session.format import ContainedSession, named_sessions
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice, usage_of

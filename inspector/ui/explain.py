@@ -33,7 +33,7 @@ from inspector.report.sentences import REPLAY_CAVEAT, explained_value
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPLAIN
-from inspector.ui.dialogs.dialog import Dialog, framed
+from inspector.ui.dialogs import Dialog, framed
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.outcome import Outcome

@@ -1,4 +1,4 @@
-"""Dialogs: the base class, one for a value, and one with diagnostics of a file.
+"""Dialogs: the base class, one for a value, one for a choice, and one with diagnostics of a file.
 
 A click outside a dialog closes it, and the keys named in its frame are clickable.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.ui.dialogs.choice import DialogChoice
+    from inspector.ui.part_names import DialogChoice
 
 
 Answer = TypeVar("Answer")

@@ -1,1 +1,0 @@
-"""Chart of the cost per call with its cache misses."""

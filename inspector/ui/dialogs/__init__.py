@@ -1,1 +1,0 @@
-"""Base of all dialogs, and dialogs for a value or a choice."""

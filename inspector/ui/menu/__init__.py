@@ -1,1 +1,0 @@
-"""Menu shown while it waits for a letter."""
