@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.errors import SessionError
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
-from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 from inspector.session.reading_check import totals_of
 from scripts.usage_counter import cost_of, count, price_of, repeated_reports

@@ -14,10 +14,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from inspector import open_session
+from inspector.errors import SessionError
 from inspector.report.secret_redaction import SecretRedactor
 from inspector.safe_text import one_line
 from inspector.session.discovery import found_in
-from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, TextUnavailableError
 
 AROUND = 60

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
+from inspector.errors import SessionError
 from inspector.live.figures import LiveFigures
 from inspector.live.reading import Beginning
 from inspector.live.status import Attention
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import found_in
-from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 
 if TYPE_CHECKING:

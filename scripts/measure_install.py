@@ -28,7 +28,7 @@ print(json.dumps(sizes))
 """
 
 SCREEN = "import inspector.cli.screen, inspector.ui.app"
-REPORT = "import inspector.cli.report, inspector.report.session_report, inspector.report.pages.html, numpy, tiktoken"
+REPORT = "import inspector.cli.report, inspector.report.session_report, inspector.report.pages.writers, numpy, tiktoken"
 
 LEAST_MEGABYTES = 0.5
 LEAST_MILLISECONDS = 2.0
