@@ -21,8 +21,7 @@ from inspector.replay.analysis.sweep import (
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Role, Session
-from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.scale import ValueScale
+from inspector.strategies.core.parameters import ParameterError, ParameterKind, ValueScale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from tests.replay.synthetic import SessionBuilder

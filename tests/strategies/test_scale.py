@@ -3,8 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.scale import LARGE_STEP, ValueScale
+from inspector.strategies.core.parameters import LARGE_STEP, Parameter, ParameterKind, ValueScale
 
 scales = st.builds(
     lambda minimum, span, logarithmic, whole: ValueScale(minimum, minimum + span, logarithmic, whole),

@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.sweep import LimitSizes, sizes_for
 from inspector.report.numbers import MINUS
-from inspector.strategies.core.parameters import Parameter, ParameterKind
-from inspector.strategies.core.scale import ValueScale
+from inspector.strategies.core.parameters import Parameter, ParameterKind, ValueScale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.plan.choices import tool_choices, with_tools

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inspector.replay.analysis.sweep import Grid, LimitSizes, Point, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
-from inspector.strategies.core.scale import ValueScale
+from inspector.strategies.core.parameters import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.ui.tune.drawing import (
     LABELS,

@@ -31,8 +31,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.scale import ValueScale
+from inspector.strategies.core.parameters import ParameterError, ParameterKind, ValueScale
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import unit_of, value_of, with_value
 

@@ -12,8 +12,7 @@ import numpy as np
 from inspector.replay.analysis.sweep import LARGEST_LIMIT_OF_ONE, LimitSizes, sizes_for, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parameters import CHARACTERS, TOKENS
-from inspector.strategies.core.scale import ValueScale
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ValueScale
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import with_values
 from inspector.ui.part_names import NEEDED_PHRASES

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.sweep import Grid, LimitSizes, TunableLimit
-    from inspector.strategies.core.scale import ValueScale
+    from inspector.strategies.core.parameters import ValueScale
 
 
 FLATTEST = 0.2
