@@ -111,7 +111,7 @@ SETTINGS = {
             "keep_results",
             "true",
             "`true` or `false`",
-            "Cache the results of `tune` and reports in the cache folder, so that a second run only reads new data.",
+            "Cache the results of `tune`, `why` and reports in the cache folder, so that a second run only reads new data.",
             _is_switch,
         ),
         Described(
@@ -194,7 +194,7 @@ class Settings(NamedTuple):
         runs_per_day: Number of such sessions per day.
         log_scale: Draw the timeline's token bars on a logarithmic scale.
         keep_list: Cache the entries of the session list for the next start.
-        keep_results: Cache the results of `tune` and reports per session for the next start.
+        keep_results: Cache the results of `tune`, `why` and reports per session for the next start.
         alert_fill: Percentage of the compaction size; 0 for no alert, as for the other limits.
         alert_dollars_per_hour: Dollars per hour.
         alert_dollars_per_session: Dollars since the start.

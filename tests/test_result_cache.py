@@ -124,11 +124,21 @@ def test_a_file_that_was_only_touched_is_compared_and_its_result_counts(
     assert not names
 
 
-@pytest.mark.parametrize("form", ["text", "json", "md", "csv", "html"])
-def test_the_report_on_one_session_is_kept_as_it_is_written(
-    form: str, capsys: pytest.CaptureFixture[str], folder: Path
+WITH_PLAN = ("--strategy", "tiered-stale", "--format")
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        *(("report", (*WITH_PLAN, form)) for form in ("text", "json", "md", "csv", "html")),
+        ("why", ()),
+        ("why", ("--format", "json")),
+    ],
+)
+def test_the_text_on_one_session_is_kept_as_it_is_written(
+    command: str, options: tuple[str, ...], capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    asked = ("report", folder / "0.jsonl", "--strategy", "tiered-stale", "--format", form)
+    asked = (command, folder / "0.jsonl", *options)
     first = run_here(capsys, *asked)
     with watched(folder) as names:
         again = run_here(capsys, *asked)

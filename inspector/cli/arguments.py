@@ -441,7 +441,11 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
             "the sessions at the same paths"
         ),
     )
-    group.add_argument(
+    add_kept_results_argument(group)
+
+
+def add_kept_results_argument(parser: _ActionsContainer) -> None:
+    parser.add_argument(
         "--no-kept-results",
         action="store_const",
         const=True,

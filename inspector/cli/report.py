@@ -47,6 +47,7 @@ from inspector.tokens.counter import shared_counter
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from inspector.cli.output import TextWriter
     from inspector.replay.sessions import SubagentReader
     from inspector.report.document import Report
     from inspector.session.model import Session
@@ -122,45 +123,76 @@ def run(options: Namespace) -> int:
 
 
 def _text_on_session(options: Namespace) -> str:
-    """Write the report on one session, or return an earlier run's if all its inputs are unchanged."""
-    # Help does not need these slow imports, nor a kept report those below.
-    from inspector.fleet.result_cache import source_of, version_of
+    """Write the report on one session."""
+    # Help does not need these slow imports.
+    from inspector.fleet.result_cache import version_of
+
+    form = (options.format, options.rows, options.no_script, version_of(DRAWS_CHARTS))
+
+    def write(report: Report, *, color: bool) -> str:
+        from inspector.report.forms import written
+
+        return written(
+            report, color=color, form=options.format, rows=options.rows, is_interactive=not options.no_script
+        )
+
+    return session_text("text", options, _report_options(options), write, form=form, work="comparing strategies")
+
+
+def session_text(
+    kind: str,
+    options: Namespace,
+    wanted: dict[str, Any],
+    write: TextWriter[Report],
+    *,
+    work: str,
+    form: tuple[object, ...] = (),
+) -> str:
+    """Write about one session, or return an earlier run's text if all its inputs are unchanged.
+
+    Args:
+        kind: Part of the key of the kept text.
+        wanted: Values of `ReportOptions`.
+        write: Writes every format but JSON.
+        work: The longest step, for the progress line.
+        form: Further parts of the key: options and versions that affect the text.
+    """
+    from inspector.fleet.result_cache import source_of
     from inspector.fleet.session_tasks import SessionTask
 
-    results, wanted = kept_results(options), _report_options(options)
-    task = SessionTask(options.path, session_terms(options))
-    form = (options.format, options.rows, options.no_script, is_colored(options), is_ascii_only(options))
-    key = task.key("text", wanted, options.at, form, version_of(DRAWS_CHARTS))
+    results, task = kept_results(options), SessionTask(options.path, session_terms(options))
+    key = task.key(kind, wanted, options.at, options.format, is_colored(options), is_ascii_only(options), form)
     if (kept := results.kept(options.path, key)) is not None:
         return kept.decode("utf-8", "surrogatepass")
+    # A kept text does not need these slow imports.
     from inspector.replay.sessions import SubagentReader
-    from inspector.report.forms import written
 
     began = time.time_ns()
     session = read_session(options.path, keeps_texts=True)
     subagents = SubagentReader()
-    report = _worked_out(session, options, wanted, subagents)
-    as_text = partial(written, form=options.format, rows=options.rows, is_interactive=not options.no_script)
-    text = text_of(report, options, as_text)
+    report = _worked_out(session, options, wanted, subagents, work)
+    text = text_of(report, options, write)
     # Session texts are not cached, nor results that more time would have improved.
     is_complete = report.best_plan is None or report.best_plan.is_complete
     is_complete &= report.as_model is None or report.as_model.is_searched or bool(report.plans)
-    if results.is_on and not options.include_text and is_complete:
+    if results.is_on and not wanted.get("texts") and is_complete:
         source = source_of(session, began, task.terms.pricing.today, subagents.files())
         results.keep(options.path, key, text.encode("utf-8", "surrogatepass"), source)
         results.close()
     return text
 
 
-def _worked_out(session: Session, options: Namespace, wanted: dict[str, Any], subagents: SubagentReader) -> Report:
+def _worked_out(
+    session: Session, options: Namespace, wanted: dict[str, Any], subagents: SubagentReader, work: str
+) -> Report:
     from inspector.report.document import ReportOptions
     from inspector.report.session_report import report_of
 
-    plans = [plan_of(request, session) for request in options.plans]
+    plans = [plan_of(request, session) for request in getattr(options, "plans", ())]
     inputs = priced_inputs(session, options)
     costs = subagents.read(session, inputs.pricing, cache=inputs.cache, counter=shared_counter())
     asked = ReportOptions(**wanted, switch_at=switch_call(inputs, options))
-    with ProgressLine("comparing strategies") as progress:
+    with ProgressLine(work) as progress:
         return report_of(inputs, plans, asked, progress, subagents=costs)
 
 

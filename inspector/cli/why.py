@@ -10,20 +10,22 @@ from inspector.cli.arguments import (
     add_as_model_argument,
     add_beyond_argument,
     add_format_argument,
+    add_kept_results_argument,
     add_last_argument,
     add_output_argument,
     add_price_arguments,
     add_switch_arguments,
     check_as_model,
     check_switch,
-    switch_call,
 )
-from inspector.cli.output import CommandError, ExitCode, ProgressLine, check_output, narrate, print_or_save_report
-from inspector.cli.reading import newest, priced_inputs, read_session
-from inspector.tokens.counter import shared_counter
+from inspector.cli.output import CommandError, ExitCode, check_output, hand_over, narrate
+from inspector.cli.reading import newest
+from inspector.cli.report import session_text
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from inspector.report.document import Report
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,34 +36,30 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_as_model_argument(parser)
     add_beyond_argument(parser)
     add_output_argument(parser)
+    add_kept_results_argument(parser)
     add_price_arguments(parser)
 
 
 def run(options: Namespace) -> int:
-    from inspector.replay.sessions import SubagentReader
-    from inspector.report.document import ReportOptions
-    from inspector.report.session_report import report_of
-    from inspector.report.why import why_text
-
     options.path = _session(options)
     check_output(options)
     check_switch(options)
     check_as_model(options)
-    session = read_session(options.path)
-    inputs = priced_inputs(session, options)
-    subagents = SubagentReader().read(session, inputs.pricing, cache=inputs.cache, counter=shared_counter())
-    at = switch_call(inputs, options)
-    wanted = ReportOptions(
-        best_plan=True,
-        switch_to=tuple(dict.fromkeys(options.switch)),
-        switch_at=at,
-        breakpoint_prices=options.format == "json",
-        as_model=options.as_model,
-        beyond=options.beyond,
-    )
-    with ProgressLine("trying plans") as progress:
-        report = report_of(inputs, (), wanted, progress, subagents=subagents)
-    return print_or_save_report(report, options, why_text)
+    wanted = {
+        "best_plan": True,
+        "switch_to": tuple(dict.fromkeys(options.switch)),
+        "breakpoint_prices": options.format == "json",
+        "as_model": options.as_model,
+        "beyond": options.beyond,
+    }
+    return hand_over(session_text("why", options, wanted, _write, work="trying plans"), options)
+
+
+def _write(report: Report, *, color: bool) -> str:
+    # A kept text does not need this slow import.
+    from inspector.report.why import why_text
+
+    return why_text(report, color=color)
 
 
 def _session(options: Namespace) -> Path:
