@@ -317,8 +317,8 @@ class _Collector:
         blocks, session = self._session.all_blocks, self._session
         called, answer = blocks[call], blocks[result]
         try:
-            text = session.text(answer)
-            effects = call_effects(called.tool_name, session.text(called), text, is_error=answer.is_error)
+            text = session.quick_text(answer)
+            effects = call_effects(called.tool_name, session.quick_text(called), text, is_error=answer.is_error)
         except TextUnavailableError:
             self._unread += 1
             return

@@ -32,33 +32,37 @@ class ShownLines:
 MOST_LINES_UNASKED = 2000
 """A read with at least this many lines may have reached a limit of the tool."""
 
-_NUMBERED = (
-    re.compile(r" *(?P<number>\d+)(?:→|\t)(?P<line>.*)"),  # Claude Code, `cat -n`
-    re.compile(r" *(?P<number>\d+) \| ?(?P<line>.*)"),  # Cline, Roo
-    re.compile(r"(?P<number>0\d{4})\| (?P<line>.*)"),  # OpenCode's first versions
-    re.compile(r" *(?P<number>\d+)\|(?P<line>.*)"),  # OpenHands 0, Hermes
-    re.compile(r"L(?P<number>\d+): ?(?P<line>.*)"),  # Codex
-    re.compile(r"(?P<number>\d+)\. (?P<line>.*)"),  # Copilot
-    re.compile(r"(?P<number>\d+): ?(?P<line>.*)"),  # OpenCode
-    re.compile(r"(?P<number>\d+):(?P<line>.*)"),  # SWE-agent
+_NUMBERED = tuple(
+    (re.compile(rf"^{number}(.*)$", re.MULTILINE), re.compile(rf"(?:{number.replace('(', '(?:')}.*(?:\n|\Z))*"))
+    for number in (
+        r" *(\d{1,9})[→\t]",  # Claude Code, `cat -n`
+        r" *(\d{1,9}) \| ?",  # Cline, Roo
+        r"(0\d{4})\| ",  # OpenCode's first versions
+        r" *(\d{1,9})\|",  # OpenHands 0, Hermes
+        r"L(\d{1,9}): ?",  # Codex
+        r"(\d{1,9})\. ",  # Copilot
+        r"(\d{1,9}): ?",  # OpenCode
+        r"(\d{1,9}):",  # SWE-agent
+    )
 )
+"""Per style, patterns of a numbered line and of a run of such lines: one search is faster than one per line."""
 _SPLIT_AT_NEWLINES = frozenset({0, 5})
 """Styles that also number the text after the last newline, so an empty last line indicates one."""
 
-_TOTAL = re.compile(r"\(End of file - total (\d+) lines\)")
-_WINDOW = re.compile(r"\[File: (?P<path>.+?) \((?P<total>\d+) lines? total(?: after edit)?\)\]\r?\n")
-_SHOWING = re.compile(r"\[Showing lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\s*$")
-_MORE = re.compile(r"\n*\[?(?:\.\.\. \()?(\d+) more lines[^\n]*[\])]?\s*$")
-_STATUS = re.compile(r"Showing lines (\d+)-(\d+) of (\d+) total lines")
+_TOTAL = re.compile(r"\(End of file - total (\d{1,9}) lines\)")
+_WINDOW = re.compile(r"\[File: (?P<path>.+?) \((?P<total>\d{1,9}) lines? total(?: after edit)?\)\]\r?\n")
+_SHOWING = re.compile(r"\[Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9})[^\]\n]*\]\s*$")
+_MORE = re.compile(r"\n*\[?(?:\.\.\. \()?(\d{1,9}) more lines[^\n]*[\])]?\s*$")
+_STATUS = re.compile(r"Showing lines (\d{1,9})-(\d{1,9}) of (\d{1,9}) total lines")
 _CAT = "Here's the result of running `cat -n`"
 _CONTENT = "--- FILE CONTENT (truncated) ---\n"
 _CUT = re.compile(
-    r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
+    r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d{1,9} (?:lines|chars|characters|tokens)[^\n]*truncated"
 )
-_KIMI_HEADER = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
+_KIMI_HEADER = re.compile(r"<system>[^\n]*</system>\n(?= *\d{1,9}\t)")
 """Text of Kimi CLI before the lines of a read."""
 _FENCED = re.compile(
-    r"(?:File: `[^`\n]+`\. Lines (?P<first>\d+) to \d+ \(\d+ lines? total\): *\n)?"
+    r"(?:File: `[^`\n]+`\. Lines (?P<first>\d{1,9}) to \d{1,9} \(\d{1,9} lines? total\): *\n)?"
     r"(?P<fence>`{3,})[^`\n]*\n(?P<code>.*)\n(?P=fence)\s*\Z",
     re.DOTALL,
 )
@@ -78,21 +82,15 @@ def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int]
     Returns:
         Number of the first line, the lines, and the style; None if the text does not begin with a numbered line.
     """
-    lines = text.split("\n")
-    for index, pattern in enumerate(_NUMBERED):
-        if manner is not None and index != manner:
+    for index, (line, lines) in enumerate(_NUMBERED):
+        if manner not in (None, index) or not (run := lines.match(text)) or not run[0]:
             continue
-        begin = pattern.fullmatch(lines[0].removesuffix("\r"))
-        if begin is None:
-            continue
-        first = int(begin["number"])
-        found: list[str] = []
-        for line in lines:
-            match = pattern.fullmatch(line.removesuffix("\r"))
-            if match is None or int(match["number"]) != first + len(found):
-                break
-            found.append(match["line"])
-        return first, found, index
+        numbers, shown = zip(*line.findall(run[0]), strict=True)
+        places = [*map(int, numbers)]
+        first = places[0]
+        if places != [*range(first, first + len(places))]:
+            shown = shown[: next(at for at, place in enumerate(places) if place != first + at)]
+        return first, [each.removesuffix("\r") for each in shown] if "\r" in run[0] else [*shown], index
     return None
 
 
@@ -236,7 +234,7 @@ _LONGEST_STATE = 1_000
 def shown_windows(text: str) -> list[ShownLines]:
     """Parse editor windows with numbered lines (SWE-agent, OpenHands 0)."""
     found = []
-    for window in _WINDOW.finditer(text):
+    for window in _WINDOW.finditer(text) if "[File: " in text else ():
         rest = text[window.end() :]
         while rest.startswith("(") and "\n" in rest:  # `(1456 more lines above)`, `(this is the beginning of the file)`
             rest = rest.partition("\n")[2]

@@ -30,7 +30,7 @@ _PATCH = re.compile(r"\s*(?:\S*/)?(?:apply_patch|applypatch)\s*<<\s*(['\"]?)(\w+
 _OF_SIMPLE_WORDS = re.compile(r"(?:echo|printf|rm|cat|nl|sed|head)\b|['\"\\]")
 """Start of a command that may have a certain effect, or one whose program is quoted."""
 _EXPANDS = re.compile(r"[$`\\]")
-_SED_LINES = re.compile(r"(\d+)(?:,(\d+|\$))?p")
+_SED_LINES = re.compile(r"(\d{1,9})(?:,(\d{1,9}|\$))?p")
 _MAY_CHANGE = re.compile(
     r"sed\s+(?:-\w+\s+)*-i|perl\s+-\w*i|>>?\s*[^\s&|]|\btee\b|\b(?:mv|cp|rm|install|patch|ed|truncate)\s|"
     r"\bgit\s+(?:checkout|restore|stash|reset|apply|merge|rebase|pull|revert|cherry-pick|mv|rm)\b|--write\b|--fix\b|"

@@ -259,7 +259,9 @@ class JsonlReader:
 
     def _take(self, data: bytes) -> None:
         end = 0
-        for run in EMPTY_RECORDS.finditer(data):
+        # Two searches for bytes take a hundredth of the pattern's time.
+        has_empty = b"{}\n" in data or b"{}\r\n" in data
+        for run in EMPTY_RECORDS.finditer(data) if has_empty else ():
             self._take_records(data[end : run.start()])
             count, end = run[0].count(b"\n"), run.end()
             self._interpreter.builder.skip_empty(count, self._lines + 1, self._offset)

@@ -545,6 +545,14 @@ class Session:
         """
         return self.texts.text(block)
 
+    def quick_text(self, block: Block) -> str:
+        """Return the full text of a block: a short one from its preview, without reading the file.
+
+        Raises:
+            TextUnavailableError: The text is longer and no longer in the file.
+        """
+        return block.preview if block.characters <= PREVIEW_CHARACTERS else self.texts.text(block)
+
 
 def ignored_usage(calls: Sequence[Call], side_calls: Sequence[SideCall]) -> Mapping[str, int]:
     """Count the usage reports with each ignored field, in order of first use."""

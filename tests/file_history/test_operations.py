@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.file_history.content import FileContent
+from inspector.file_history.history import file_history
 from inspector.file_history.operations import (
     Deletion,
     Read,
@@ -17,10 +18,15 @@ from inspector.file_history.operations import (
     call_effects,
     parse_patch,
 )
-from inspector.file_history.results import has_failed
+from inspector.file_history.results import has_failed, numbered
+from inspector.session.open import open_session
+from tests.session.claude_lines import Script
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.file_history.operations import FileOperation
+    from inspector.session.model import Block
 
 BEFORE = "a\nb\nc\n"
 
@@ -229,3 +235,39 @@ def test_an_editor_s_window_and_a_shell_say_where_a_relative_path_is() -> None:
     assert other.path == "y.py"
     (removal,) = call_effects("bash", '{"command": "rm x.py"}', f"Your command ran.\n{state}").operations
     assert (removal.folder, removal.path) == ("/testbed/src", "x.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  9→a\r\n 10→ b\n11→\n12→d\n\n<note>", (9, ["a", " b", "", "d"])),
+        ("1→a\n3→c", (1, ["a"])),
+        (f"1→a\n{'9' * 5_000}→b", (1, ["a"])),  # more digits than Python converts
+        (f"{'9' * 5_000}→b", None),
+    ],
+)
+def test_numbered_lines_end_at_the_first_one_out_of_order(text: str, expected: tuple[int, list[str]] | None) -> None:
+    found = numbered(text)
+    assert (found and found[:2]) == expected
+
+
+def test_calls_and_results_that_fit_into_a_preview_are_not_read_from_the_file_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script()
+    script.prompt("go")
+    for number, text in enumerate(("1→short", "1→" + "long " * 50)):
+        part = {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {"file_path": f"/p/{number}.py"}}
+        script.block(f"m{number}", part)
+        script.result(f"c{number}", text)
+    session = open_session(script.write(tmp_path / "s.jsonl"))
+    read: list[int] = []
+    text_of = session.texts.text
+
+    def text_from_file(block: Block) -> str:
+        read.append(block.characters)
+        return text_of(block)
+
+    monkeypatch.setattr(session.texts, "text", text_from_file)
+    assert set(file_history(session).events) == {"/p/0.py", "/p/1.py"}
+    assert read == [252]  # two characters and 50 words of five

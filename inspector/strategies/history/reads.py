@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from inspector.session.model import PREVIEW_CHARACTERS, BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.memo import TextMemo, cached_per_history
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.history.history import History
 
 
@@ -70,15 +69,6 @@ class LineRange(NamedTuple):
         return start <= other_start and start + (self.limit or usual) >= other_start + (other.limit or usual)
 
 
-def arguments_text(session: Session, call: Block) -> str:
-    """Return a tool call's arguments as recorded. Short ones are in its preview, which saves reading the file.
-
-    Raises:
-        TextUnavailableError: The file no longer holds them.
-    """
-    return call.preview if call.characters <= PREVIEW_CHARACTERS else session.text(call)
-
-
 def decoded(text: str) -> object:
     """Decode a JSON text; None if it is not valid JSON."""
     try:
@@ -98,7 +88,7 @@ def argument_memo(find: Callable[[dict[str, Any]], Found], missing: Found) -> Te
         arguments = decoded(text)
         return find(arguments) if isinstance(arguments, dict) else missing
 
-    return TextMemo(of_text, missing, arguments_text)
+    return TextMemo(of_text, missing, Session.quick_text)
 
 
 def _first(arguments: dict[str, Any], names: tuple[str, ...]) -> str:

@@ -37,7 +37,7 @@ from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
-from inspector.strategies.history.reads import arguments_text, decoded, path_of
+from inspector.strategies.history.reads import decoded, path_of
 from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def files_of(session: Session, call: Block) -> tuple[str, ...]:
 def _input(session: Session, call: Block) -> str:
     """Return a call's input, or its beginning if it can no longer be read."""
     try:
-        return arguments_text(session, call)
+        return session.quick_text(call)
     except TextUnavailableError:
         return call.preview
 

@@ -49,7 +49,7 @@ from inspector.strategies.core.strategy import AgentSettings, Decision, choice, 
 from inspector.strategies.history.arrival_order import arrivals
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import Memo, cached_per_history
-from inspector.strategies.history.reads import PATH_ARGUMENTS, arguments_text, decoded, path_of, reads_of
+from inspector.strategies.history.reads import PATH_ARGUMENTS, decoded, path_of, reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
@@ -497,7 +497,7 @@ def _commands(session: Session, calls: Iterator[int] | Sequence[int]) -> str:
 def _input_left(session: Session, call: int) -> str:
     """Return the remaining arguments of a change: the file's name only."""
     try:
-        arguments = decoded(arguments_text(session, session.blocks[call]))
+        arguments = decoded(session.quick_text(session.blocks[call]))
     except TextUnavailableError:
         arguments = None
     given = arguments if isinstance(arguments, dict) else {}
@@ -536,7 +536,7 @@ def _effects_of_call(session: Session, call: Block, result: Block) -> _FileEffec
         return _KNOWN[key]
     try:
         effects = call_effects(
-            call.tool_name, arguments_text(session, call), session.text(result), is_error=result.is_error
+            call.tool_name, session.quick_text(call), session.text(result), is_error=result.is_error
         )
     except TextUnavailableError:
         return _NOTHING
