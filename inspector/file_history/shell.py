@@ -22,11 +22,12 @@ _LEADING_MKDIR = re.compile(r"\s*mkdir\s+-p\s+[^;&|<>\n]+&&\s*")
 _PROGRAM = re.compile(r"\s*(?:\w+=[\w./:,-]*\s+)*(?P<word>[\w./+@-]+)(?=[\s;&|<>]|$)")
 _KEYWORDS = frozenset({"if", "for", "while", "until", "case", "select", "function", "do", "then", "time"})
 _WORD = r"(?:'[^'\n]+'|\"[^\"$`\\\n]+\"|[^\s;&|<>$`'\"\\*?~]+)"
+_DOCUMENT = r"<<(?P<tabs>-?)[ \t]*(?P<end>'[^'\n]+'|\"[^\"$`\\\n]+\"|\\?[\w.+~][\w.+~-]*)"
+"""Start of a here-document. After `<<-`, leading tabs of its lines are removed; quotes keep `$` and the like as is."""
 _HEREDOC = re.compile(
-    rf"\s*(?:cat\s*(?P<mode>>>?)\s*(?P<path>{_WORD})\s*<<(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)"
-    rf"|cat\s*<<(?P<quote2>['\"]?)(?P<end2>\w+)(?P=quote2)\s*(?P<mode2>>>?)\s*(?P<path2>{_WORD}))[ \t]*\n"
+    rf"\s*cat(?=[ \t]*[<>])(?:[ \t]*(?:{_DOCUMENT}|(?P<mode>>>|>\|?)[ \t]*(?P<path>{_WORD}))){{2}}[ \t]*\n"
 )
-_PATCH = re.compile(r"\s*(?:\S*/)?(?:apply_patch|applypatch)\s*<<\s*(['\"]?)(\w+)\1[ \t]*\n", re.DOTALL)
+_PATCH = re.compile(rf"\s*(?:\S*/)?(?:apply_patch|applypatch)[ \t]*{_DOCUMENT}[ \t]*\n")
 _OF_SIMPLE_WORDS = re.compile(r"(?:echo|printf|rm|cat|nl|sed|head)\b|['\"\\]")
 """Start of a command that may have a certain effect, or one whose program is quoted."""
 _EXPANDS = re.compile(r"[$`\\]")
@@ -36,7 +37,7 @@ _MAY_CHANGE = re.compile(
     r"\bgit\s+(?:checkout|restore|stash|reset|apply|merge|rebase|pull|revert|cherry-pick|mv|rm)\b|--write\b|--fix\b|"
     r"\bgofmt\s+-\w*w|\bfmt\b|\bformat\b|\bprettier\b|\bblack\b|write_text|\.write\(|writeFile"
 )
-_NOTHING = re.compile(r"\d?>\s*/dev/null|\d?>&\d")
+_NOTHING = re.compile(r"\d?>[>&|]?\s*/dev/null|\d?>&\s*[\d-]")
 
 
 class Written(NamedTuple):
@@ -132,7 +133,7 @@ def _file_effects(command: str, folder: str) -> ShellEffects:
     effects = ShellEffects(folder, written, command=command, rest=rest.strip())
     patch = _PATCH.match(rest)
     if patch is not None:
-        body, found, after = _until(rest[patch.end() :], patch[2])
+        body, found, after = _until(rest[patch.end() :], patch)
         if found:
             return effects._replace(patch=body, may_change=_may_change(after))
     words = _simple_words(rest)
@@ -154,13 +155,12 @@ def _heredocs(command: str) -> tuple[tuple[Written, ...], str]:
         made = _LEADING_MKDIR.match(rest)
         rest = rest[made.end() :] if made else rest
         heredoc = _HEREDOC.match(rest)
-        if heredoc is None:
+        if heredoc is None or not heredoc["end"] or not heredoc["path"]:
             return tuple(written), rest
-        body, found, after = _until(rest[heredoc.end() :], heredoc["end"] or heredoc["end2"])
-        if not found or (not (heredoc["quote"] or heredoc["quote2"]) and _EXPANDS.search(body)):
+        body, found, after = _until(rest[heredoc.end() :], heredoc)
+        if not found or (heredoc["end"][0] not in "'\"\\" and _EXPANDS.search(body)):
             return tuple(written), rest
-        mode = heredoc["mode"] or heredoc["mode2"]
-        written.append(Written(_unquoted(heredoc["path"] or heredoc["path2"]), body, mode == ">>"))
+        written.append(Written(_unquoted(heredoc["path"]), body, heredoc["mode"] == ">>"))
         rest = re.sub(r"^\s*(?:&&|;)\s*", "", after)
 
 
@@ -175,14 +175,15 @@ def _may_change(command: str) -> bool:
     return _MAY_CHANGE.search(_NOTHING.sub("", command)) is not None
 
 
-def _until(text: str, end: str) -> tuple[str, bool, str]:
+def _until(text: str, document: re.Match[str]) -> tuple[str, bool, str]:
     """Split a here-document at its end marker; return the text, whether the marker was found, and the rest."""
-    at = 0
-    for line in text.splitlines(keepends=True):
-        if line.rstrip("\n") == end:
-            return text[:at], True, text[at + len(line) :]
-        at += len(line)
-    return text, False, ""
+    end = _unquoted(document["end"]).removeprefix("\\")
+    tabs = r"\t*" if document["tabs"] else ""
+    found = re.search(rf"^{tabs}{re.escape(end)}$\n?", text, re.MULTILINE)
+    if found is None:
+        return text, False, ""
+    body = text[: found.start()]
+    return re.sub(r"^\t+", "", body, flags=re.MULTILINE) if tabs else body, True, text[found.end() :]
 
 
 def _unquoted(word: str) -> str:

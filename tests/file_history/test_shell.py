@@ -23,6 +23,15 @@ WRITES = [
     "echo 'one line' > notes.txt",
     "printf 'no newline' > notes.txt",
     "mkdir -p sub && cd sub && cat > notes.txt <<'EOF'\nx\nEOF",
+    "cat > notes.txt << 'EOF'\n$x\nEOF\n",
+    'cat << "END OF IT" >> notes.txt\nEND\nEND OF IT',
+    "cat <<  EOF-1 > notes.txt\nplain\nEOF\nEOF-1\n",
+    "cat >| notes.txt <<\\EOF\n$x\nEOF\n",
+    "cat > notes.txt <<- EOF\n\ta\n\t\t b\n  \tc\n\n\t\tEOF\n",
+    "cat > notes.txt <<-'EOF'\n\t$a\n EOF\n\tEOF\necho done > other.txt",
+    "cat > notes.txt << ~EOF\n\ta\n~EOF\n",
+    "cat<<'EOF'>notes.txt\na\u2028EOF\nb\x0cEOF\nEOF\n",
+    "echo x >notes.txt",
 ]
 
 
@@ -46,6 +55,8 @@ def test_a_text_that_is_taken_as_written_is_what_a_shell_writes(tmp_path: Path, 
         "cat > notes.txt <<EOF\n$HOME\nEOF",
         "cat > $FILE <<'EOF'\nx\nEOF",
         "cat > notes.txt <<'EOF'\nno end",
+        "cat > notes.txt <<'EOF'\nno end\n\tEOF",
+        "cat > notes.txt > other.txt << EOF\nx\nEOF",
         "echo $(date) > notes.txt",
         'echo "$X" > notes.txt',
         "echo -n x > notes.txt",
@@ -125,3 +136,17 @@ def test_a_command_that_failed_wrote_nothing() -> None:
 )
 def test_the_program_a_command_begins_with_is_named_where_it_is_plain(command: str, word: str) -> None:
     assert first_word(command) == word
+
+
+@pytest.mark.parametrize("start", ["<<'EOF'", "<< 'EOF'", "<<-EOF", '<< "EOF"', "<<\\EOF"])
+def test_a_patch_in_a_here_document_is_found_however_the_document_begins(start: str) -> None:
+    deeds = shell_effects({"command": f"apply_patch {start}\n*** Begin Patch\n*** End Patch\nEOF\n"})
+    assert deeds is not None
+    assert deeds.patch == "*** Begin Patch\n*** End Patch\n"
+
+
+@pytest.mark.parametrize("nothing", ["> /dev/null", "2> /dev/null", "&> /dev/null", ">& /dev/null", "2>& 1", "2>&-"])
+def test_output_that_goes_nowhere_changes_no_file(nothing: str) -> None:
+    deeds = shell_effects({"command": f"pytest tests {nothing}"})
+    assert deeds is not None
+    assert not deeds.may_change
