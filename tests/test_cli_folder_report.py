@@ -39,6 +39,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.writers import html, markdown
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
+from inspector.tokens.model_names import typical_coefficients
 from tests.conftest import ROOT
 from tests.report.pages import Page, at
 
@@ -152,7 +153,7 @@ def test_what_could_not_be_read_is_named_and_part_of_no_figure(report: FolderRep
 def counted_row(task: SessionTask) -> bytes:
     """A session's row with all of its tokens counted."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("inspector.fleet.reports.is_reported_in_full", lambda session: False)
+        patch.setattr("inspector.fleet.reports.has_all_prompts", lambda session: False)
         return replayed(task).value
 
 
@@ -166,6 +167,37 @@ def test_without_a_plan_nothing_is_counted_where_all_was_reported(monkeypatch: p
     assert replayed(task).value == counted
     with pytest.raises(AssertionError, match="counted"):
         replayed(replace(task, terms=replace(task.terms, cache="anthropic")))
+
+
+def test_placeholders_are_estimated_from_characters_unless_exact_counts_are_requested(tmp_path: Path, capsys):
+    from tests.session.claude_lines import Script
+
+    used = {"input_tokens": 3, "output_tokens": 1, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 7}
+    script = Script(version="2.1.20")
+    script.prompt("Say it.")
+    script.text("m1", "word " * 70, usage=used)
+    path = script.write(tmp_path / "11111111-2222-4333-8444-555555555555.jsonl")
+
+    assert main(["report", str(path), "--format", "json"]) == 0
+    alone = json.loads(capsys.readouterr().out)["baseline"]
+    outputs = {}
+    for option in ([], ["--exact"]):
+        assert main(["report", str(tmp_path), "--format", "json", *option]) == 0
+        found = json.loads(capsys.readouterr().out)["baseline"]
+        outputs[bool(option)] = found["output_tokens"]
+        assert {**found, "output_tokens": 0, "cost_usd": 0, "known": {}} == {
+            **alone,
+            "output_tokens": 0,
+            "cost_usd": 0,
+            "known": {},
+        }
+        assert found["known"]["output_tokens"] == "estimated"
+        assert main(["report", str(tmp_path), *option]) == 0
+        assert f"~{found['output_tokens']:,}" in capsys.readouterr().out
+    # Two tokens for seven of 350 characters, on the typical scale of the model.
+    typical = typical_coefficients("claude-opus-4-8")
+    assert outputs[False] == round(100 * typical.ratio + typical.per_block)
+    assert outputs[True] == alone["output_tokens"] != outputs[False]
 
 
 @pytest.mark.long

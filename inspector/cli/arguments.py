@@ -473,7 +473,8 @@ def session_terms(options: Namespace) -> SessionTerms:
 
     terms = parse_billing_terms(options)
     plans = tuple(settled(request) for request in getattr(options, "plans", ()))
-    return SessionTerms(pricing_of(terms, options.price_file), terms.cache, terms.window, plans)
+    exact = bool(vars(options).get("exact"))
+    return SessionTerms(pricing_of(terms, options.price_file), terms.cache, terms.window, plans, exact=exact)
 
 
 @contextmanager

@@ -95,6 +95,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="include text with secrets masked: the title or first prompt, and the start of the largest results",
     )
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help=(
+            "for a folder without a plan: count responses recorded as placeholders with the tokenizer, as a report on "
+            "one session does (default: estimate them from characters, which is faster)"
+        ),
+    )
     add_fleet_arguments(parser)
 
 

@@ -13,7 +13,7 @@ from inspector.errors import SessionError
 from inspector.fleet.executors import EndedEarlyError, Execution, FleetError, missing, no_progress
 from inspector.fleet.result_cache import ResultCache, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
-from inspector.replay.engine.recorded_calls import is_reported_in_full
+from inspector.replay.engine.recorded_calls import has_all_prompts, is_reported_in_full
 from inspector.replay.engine.replay import replay
 from inspector.replay.quantity import utc_time
 from inspector.replay.sessions import SubagentReader
@@ -95,16 +95,20 @@ def _unread(done: dict[Path, SessionResult]) -> list[UnreadSession]:
 
 
 def replayed(task: SessionTask) -> SessionResult:
-    """Replay a session, or return the reason why not. Tokens are only counted if a figure needs them."""
+    """Replay a session, or return the reason why not. Tokens are only counted if a figure needs them.
+
+    Without plans, placeholders of responses are estimated from characters unless `SessionTerms.exact` is set.
+    """
     began = time.time_ns()
+    is_cut = bool(task.terms.plans) or task.terms.cache is not None
     try:
-        whole = task.read(keeps_texts=True)
+        whole = task.read(keeps_texts=is_cut)
         session = without_calls(without_copied_calls(whole), task.elsewhere)
         plans = [request.for_session(session) for request in task.terms.plans]
     except (SessionError, PlanError) as error:
         return SessionResult(problem=shown_name(error.message))
     terms = task.terms
-    is_counted = bool(terms.plans) or terms.cache is not None or not is_reported_in_full(whole)
+    is_counted = is_cut or not (is_reported_in_full if terms.exact else has_all_prompts)(whole)
     of_whole = task.inputs(whole, is_counted=is_counted)
     report = report_of(task.inputs_without_copies(of_whole, session), plans, ReportOptions(details=False))
     # The cause of a cache miss may be in calls counted for another session.

@@ -68,6 +68,8 @@ class SessionTerms:
         cache: Name of the prompt cache for every call; None for each model's own.
         window: The context window in tokens; None for the recorded or listed one.
         is_kept: Cache results between runs.
+        exact: Count tokens with the tokenizer even if only placeholders of responses need them; otherwise their length
+            is estimated from characters.
     """
 
     pricing: Pricing
@@ -75,6 +77,7 @@ class SessionTerms:
     window: int | None = None
     plans: tuple[PlanRequest, ...] = ()
     is_kept: bool = True
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class SessionTask:
         """Build the key of a result in `ResultCache`."""
         terms, pricing = self.terms, self.terms.pricing
         prices = (pricing.own, pricing.factor, pricing.model, pricing.given, terms.cache, terms.window)
-        return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere), *asked)
+        return key_of(kind, shown_path(self.path), prices, terms.plans, terms.exact, sorted(self.elsewhere), *asked)
 
     def inputs(self, session: Session, *, is_counted: bool = True) -> ReplayInputs:
         """Return the session's replay inputs, with estimated token counts unless `is_counted`."""

@@ -1,7 +1,8 @@
 """Report on a folder of sessions as data: `inspector report FOLDER --format json`.
 
 The figures of a session match its separate report, except that a call in several sessions is counted once, in the
-session that ended first. `docs/folder-report.schema.json` is generated from these types.
+session that ended first, and that responses recorded as placeholders may be estimated from characters.
+`docs/folder-report.schema.json` is generated from these types.
 """
 
 from __future__ import annotations

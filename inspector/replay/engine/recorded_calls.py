@@ -100,8 +100,13 @@ def is_reported_in_full(session: Session) -> bool:
     Each figure of such a session is then a reported one, provided that nothing is cut and every model has its own
     cache: no token count changes it.
     """
-    usages = [call.usage for call in session.calls]
-    reported = all(usage is not None and usage.prompt and not usage.output_is_placeholder for usage in usages)
+    has_placeholders = any(call.usage is not None and call.usage.output_is_placeholder for call in session.calls)
+    return not has_placeholders and has_all_prompts(session)
+
+
+def has_all_prompts(session: Session) -> bool:
+    """Return True if only placeholders of responses need token counts."""
+    reported = all(call.usage is not None and call.usage.prompt for call in session.calls)
     return reported and not any(compaction.is_partial for compaction in session.compactions)
 
 
