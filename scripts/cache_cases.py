@@ -53,9 +53,9 @@ def rows() -> list[tuple[str, ...]]:
                 CASES[spec],
                 _change(tokens.value, prompts),
                 _change(usd.value, cost),
-                f"{outcome.breaks.value:,.0f}",
-                f"{outcome.resent_tokens.value:,.0f}",
-                f"${outcome.break_usd.value:,.2f}",
+                f"{outcome.cache.plan_breaks:,.0f}",
+                f"{outcome.cache.resent_tokens:,.0f}",
+                f"${outcome.cache.break_usd:,.2f}",
             )
         )
     return found

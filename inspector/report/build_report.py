@@ -44,7 +44,6 @@ from inspector.report.catalogue import (
     NeededLaterFacts,
     NextCallsFacts,
     NoticeFacts,
-    OutcomeFacts,
     PlanFacts,
     ProjectionFacts,
     Saving,
@@ -133,7 +132,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
             # Shared words are evidence of use, not a record of it.
             **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
-        outcome=None if outcome is None else to_report(OutcomeFacts, outcome),
+        outcome=None if outcome is None else rounded_result(outcome.cache),
         carried=[] if tallies is None else [rounded_result(row) for row in tallies.by_kind()],
         compactions=[rounded_result(forecast) for _, forecast in forecasts],
         tools=[] if tallies is None else [rounded_result(row) for row in cuts_by_tool(tallies)],

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from inspector.replay.analysis.alternatives import BreakpointPrice
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
 from inspector.replay.analysis.compaction_forecast import CompactionForecast
+from inspector.replay.analysis.plan_outcome import CacheEffects
 from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
@@ -103,7 +104,7 @@ def totals_shown(output: Output) -> list[Quantity]:
 
 def parts_of(total: str) -> list[Quantity]:
     """Return the parts of a total, each followed by its own parts."""
-    kinds = (CostParts, FigureSet, OutcomeFacts)
+    kinds = (CostParts, FigureSet, CacheEffects)
     parts = [each for kind in kinds for each in quantities(kind).values() if each.part_of == total]
     return [found for each in parts for found in (each, *parts_of(each.name))]
 
@@ -423,7 +424,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     known: Annotated[
         dict[str, How], about("Certainty of the calls, of `edits`, and of the counts in `hazards` and `needed_later`.")
     ] = field(default_factory=dict)
-    outcome: Annotated[OutcomeFacts | None, about("Effect on the prompt cache; null if plans are only compared.")] = (
+    outcome: Annotated[CacheEffects | None, about("Effect on the prompt cache; null if plans are only compared.")] = (
         None
     )
     carried: Annotated[list[BreakdownRow], about("Content of the prompts under the plan, largest first.")] = field(
@@ -556,59 +557,6 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     known: Annotated[dict[str, How], about("Certainty of every non-null number above.")] = field(default_factory=dict)
 
 
-class OutcomeFacts(Struct, frozen=True, kw_only=True):
-    """Effects of a plan on the prompt cache."""
-
-    cache_read_share: Annotated[
-        float | None,
-        figure(
-            "cache reads, share of prompts",
-            Unit.SHARE,
-            "Prompt tokens read from the cache, as a share of all prompt tokens.",
-            part_of="cache_read_tokens",
-            as_part="share of prompts",
-        ),
-    ]
-    plan_breaks: Annotated[
-        int | None,
-        figure(
-            "prompts changed by the plan",
-            Unit.CALLS,
-            "Calls with a prompt that the plan changes before its end, so that the cache is not read from there on.",
-            explained="breaks",
-            source="breaks",
-        ),
-    ]
-    resent_tokens: Annotated[
-        int | None,
-        figure(
-            "tokens rewritten",
-            Unit.TOKENS,
-            "Cached tokens that had to be sent as new ones because of the change.",
-            part_of="plan_breaks",
-        ),
-    ]
-    rebuild_usd: Annotated[
-        float | None,
-        figure(
-            "cost of rewrites",
-            Unit.DOLLARS,
-            "Dollars of these tokens, at the price of new ones.",
-            part_of="plan_breaks",
-        ),
-    ]
-    break_usd: Annotated[
-        float | None,
-        figure(
-            "cost of changes",
-            Unit.DOLLARS,
-            "The part of it above the price of cache reads.",
-            part_of="plan_breaks",
-        ),
-    ]
-    known: Known
-
-
 class NoticeFacts(Struct, frozen=True, kw_only=True):
     """A notice that a described program would have printed."""
 
@@ -715,7 +663,7 @@ class InputFacts(Struct, frozen=True, kw_only=True):
 def markdown_list() -> str:
     """Format the figures of totals and plans as the Markdown table of `docs/figures.md`."""
     lines = ["| figure | JSON | unit | meaning |", "| --- | --- | --- | --- |"]
-    for where, kind in (("figures", FigureSet), ("saved", Saving), ("", PlanFacts), ("outcome", OutcomeFacts)):
+    for where, kind in (("figures", FigureSet), ("saved", Saving), ("", PlanFacts), ("outcome", CacheEffects)):
         for name, each in quantities(kind).items():
             path = f"{where}.{name}" if where else name
             lines.append(f"| {each.label} | `{path}` | {each.unit.value or 'count'} | {each.help} |")

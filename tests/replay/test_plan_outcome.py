@@ -81,14 +81,14 @@ def test_a_break_costs_writing_less_reading_behind_the_last_entry_before_the_cha
     # The agent is unknown, so each request marks its last block. The entry before the result is that of the first
     # request, the goal alone: the call of the changed result is written again too.
     behind = ratio * (2 + 51 + 2 + 1000) + 4 * around
-    assert outcome.breaks.value == 1
-    assert outcome.resent_tokens.value == pytest.approx(behind, abs=2)
+    assert outcome.cache.plan_breaks == 1
+    assert outcome.cache.resent_tokens == pytest.approx(behind, abs=2)
     rates = PRICING.rates("claude-opus-4-8", 90.0)
-    assert outcome.rebuild_usd.value == pytest.approx(behind * rates.cache_write_5m / 1e6, rel=0.002)
-    assert outcome.break_usd.value == pytest.approx(behind * (rates.cache_write_5m - rates.cache_read) / 1e6, rel=0.002)
+    assert outcome.cache.rebuild_usd == pytest.approx(behind * rates.cache_write_5m / 1e6, rel=0.002)
+    assert outcome.cache.break_usd == pytest.approx(behind * (rates.cache_write_5m - rates.cache_read) / 1e6, rel=0.002)
     assert outcome.break_even_call.value is None
     assert outcome.savings.usd.value < 0 < outcome.savings.tokens.value
-    assert outcome.break_usd.known is HowKnown.ESTIMATED
+    assert outcome.cache.figure("break_usd").known is HowKnown.ESTIMATED
 
 
 @given(agent_sessions(), st.data())
@@ -209,7 +209,7 @@ def test_without_a_price_there_are_tokens_and_no_dollars():
     outcome = plan_outcome(baseline, planned)
 
     assert outcome.savings.tokens.value > 0
-    assert [outcome.savings.usd.value, outcome.rebuild_usd.value, outcome.break_usd.value] == [None, None, None]
+    assert [outcome.savings.usd.value, outcome.cache.rebuild_usd, outcome.cache.break_usd] == [None, None, None]
     assert outcome.break_even_call.value is None
     assert all(row.usd is None for row in Breakdown(baseline, planned).by_kind())
     assert np.isnan(planned.ledger.cost).all()

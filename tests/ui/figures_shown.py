@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.plan_outcome import CacheEffects
 from inspector.replay.quantity import quantities
-from inspector.report.catalogue import CostParts, FigureSet, OutcomeFacts, PlanFacts, ProjectionFacts, Saving
+from inspector.report.catalogue import CostParts, FigureSet, PlanFacts, ProjectionFacts, Saving
 from inspector.report.forms import calls_csv
 from inspector.report.json_document import to_json
 from inspector.report.numbers import MINUS
@@ -132,7 +133,7 @@ def sum_as_printed(cells: Iterable[str]) -> float:
 
 _LABELS = {
     name: entry.label
-    for kind in (FigureSet, CostParts, Saving, OutcomeFacts, PlanFacts, ProjectionFacts)
+    for kind in (FigureSet, CostParts, Saving, CacheEffects, PlanFacts, ProjectionFacts)
     for name, entry in (
         *((entry.explained, entry) for entry in quantities(kind).values()),
         *quantities(kind).items(),
@@ -171,7 +172,7 @@ def _from_json(figures: Figures, report: Mapping[str, Any]) -> None:
         (SESSION, FigureSet, report["baseline"]),
         (PLAN, FigureSet, plan["figures"]),
         (PLAN, Saving, plan["saved"]),
-        (PLAN, OutcomeFacts, plan["outcome"]),
+        (PLAN, CacheEffects, plan["outcome"]),
         (PLAN, PlanFacts, plan),
         (PLAN, ProjectionFacts, plan["projection"] or {}),
     ):

@@ -6,14 +6,16 @@ They are computed only here; reports and screens just format them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from inspector.replay.cache.prompt_usage import CacheRewriteCosts, price_cache_rewrites
+from inspector.replay.cache.prompt_usage import price_cache_rewrites
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
+from inspector.replay.quantity import FigureResult, Known, Unit, figure
 
 if TYPE_CHECKING:
+    from inspector.replay.cache.prompt_usage import CacheRewriteCosts
     from inspector.replay.engine.ledger import Figures, Ledger
     from inspector.replay.engine.replay import Replay
 
@@ -68,52 +70,89 @@ def _difference(before: Figure, after: Figure) -> Figure:
     return Figure(None if before.value is None or after.value is None else before.value - after.value, known)
 
 
+class CacheEffects(FigureResult, frozen=True, kw_only=True):
+    """Effects of a plan on the prompt cache."""
+
+    cache_read_share: Annotated[
+        float | None,
+        figure(
+            "cache reads, share of prompts",
+            Unit.SHARE,
+            "Prompt tokens read from the cache, as a share of all prompt tokens.",
+            part_of="cache_read_tokens",
+            as_part="share of prompts",
+        ),
+    ]
+    plan_breaks: Annotated[
+        int | None,
+        figure(
+            "prompts changed by the plan",
+            Unit.CALLS,
+            "Calls with a prompt that the plan changes before its end, so that the cache is not read from there on.",
+            explained="breaks",
+        ),
+    ]
+    resent_tokens: Annotated[
+        int | None,
+        figure(
+            "tokens rewritten",
+            Unit.TOKENS,
+            "Cached tokens that had to be sent as new ones because of the change.",
+            part_of="plan_breaks",
+        ),
+    ]
+    rebuild_usd: Annotated[
+        float | None,
+        figure(
+            "cost of rewrites",
+            Unit.DOLLARS,
+            "Dollars of these tokens, at the price of new ones.",
+            part_of="plan_breaks",
+        ),
+    ]
+    break_usd: Annotated[
+        float | None,
+        figure(
+            "cost of changes",
+            Unit.DOLLARS,
+            "The part of it above the price of cache reads.",
+            part_of="plan_breaks",
+        ),
+    ]
+    known: Known
+
+
 @dataclass(frozen=True, eq=False)
 class PlanOutcome:
     """One plan on one session, compared with the session with nothing cut.
 
     Attributes:
         figures: Totals under the plan: tokens sent, the largest prompt, cache use, cost.
-        cache_read_share: Prompt tokens read from the cache, as a share of all; None if nothing is sent.
-        breaks: Calls with a prompt that the plan changes before its end. Few are cache misses if little text follows
-            the change.
-        resent_tokens: Cached tokens that were sent again because of those changes.
-        rebuild_usd: Dollars for sending them again; None without a price.
-        break_usd: Of these, the part above the price of a cache read: the cost of the changes.
+        cache: Its effects on the prompt cache.
         savings: Tokens and dollars saved; negative if the plan costs more.
         break_even_call: First call, counted from 1, after which its cumulative cost stays lower; None if there is none
             in this session, or without a price.
-        cache_rewrites: Loss of each call from the changes.
     """
 
     figures: Figures
-    cache_read_share: Figure
-    breaks: Figure
-    resent_tokens: Figure
-    rebuild_usd: Figure
-    break_usd: Figure
+    cache: CacheEffects
     savings: Savings
     break_even_call: Figure
-    cache_rewrites: CacheRewriteCosts
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
     """Compute the totals of a replay."""
-    figures = planned.figures
-    recaching = cache_rewrite_costs(planned)
-    tokens = figures.prompt_tokens.known
-    savings = savings_of(baseline.figures, figures)
-    return PlanOutcome(
-        figures=figures,
+    figures, recaching = planned.figures, cache_rewrite_costs(planned)
+    tokens, savings = figures.prompt_tokens.known, savings_of(baseline.figures, figures)
+    cache = CacheEffects.of(
         cache_read_share=cache_read_share(figures),
-        breaks=Figure(int((planned.ledger.is_break & ~baseline.ledger.is_break).sum()), tokens),
+        plan_breaks=Figure(int((planned.ledger.is_break & ~baseline.ledger.is_break).sum()), tokens),
         resent_tokens=Figure(int(recaching.resent.sum()), tokens),
         rebuild_usd=Figure.of(float(recaching.rebuild_cost.sum()), tokens),
         break_usd=Figure.of(float(recaching.extra_cost.sum()), tokens),
-        savings=savings,
-        break_even_call=Figure(break_even_call(baseline.ledger, planned.ledger), savings.usd.known),
-        cache_rewrites=recaching,
     )
+    call = Figure(break_even_call(baseline.ledger, planned.ledger), savings.usd.known)
+    return PlanOutcome(figures, cache, savings, call)
 
 
 def cache_rewrite_costs(replay: Replay) -> CacheRewriteCosts:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.compactions import CompactionTotals
     from inspector.replay.analysis.costs import ModelCost, RecordedCost, SideSpending
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
-    from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.analysis.plan_outcome import CacheEffects, PlanOutcome
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.assumptions import Assumptions, RunsPerDay
     from inspector.replay.engine.replay import GroupEffect, Replay
@@ -66,7 +66,7 @@ def outcome_explanations(
     """Explain every figure of a plan, including the totals of its replay."""
     return {
         **replay_explanations(planned),
-        **_cache_explanations(planned, outcome),
+        **_cache_explanations(planned, outcome.cache),
         **_saving_explanations(baseline, planned, outcome),
         **(_projection_explanations(projection) if projection is not None else {}),
     }
@@ -86,37 +86,37 @@ def cache_read_explanation(replay: Replay, share: Figure) -> Explanation:
     )
 
 
-def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
-    resent = Input("tokens rewritten to cache", outcome.resent_tokens.value, "tokens")
+def _cache_explanations(planned: Replay, found: CacheEffects) -> dict[str, Explanation]:
+    resent = Input("tokens rewritten to cache", found.resent_tokens, "tokens")
     source = "the plan's prompts simulated twice: with and without the cache invalidated by its edits"
     return {
-        "cache_read_share": cache_read_explanation(planned, outcome.cache_read_share),
+        "cache_read_share": cache_read_explanation(planned, found.figure("cache_read_share")),
         "breaks": Explanation.of(
-            outcome.breaks,
+            found.figure("plan_breaks"),
             "calls",
             "calls at which the plan changed text that was already sent",
             (Input("calls", planned.figures.calls.value, "calls"),),
             "each prompt compared with the previous one",
         ),
         "resent_tokens": Explanation.of(
-            outcome.resent_tokens,
+            found.figure("resent_tokens"),
             "tokens",
             "tokens after the first change in each prompt, sent before and readable from the cache",
-            (Input("prompts changed by the plan", outcome.breaks.value, "calls"),),
+            (Input("prompts changed by the plan", found.plan_breaks, "calls"),),
             source,
         ),
         "rebuild_usd": Explanation.of(
-            outcome.rebuild_usd,
+            found.figure("rebuild_usd"),
             "$",
             "cost of these tokens as cache writes or uncached input",
             (resent,),
             source,
         ),
         "break_usd": Explanation.of(
-            outcome.break_usd,
+            found.figure("break_usd"),
             "$",
             "cost of these tokens as cache writes or uncached input, minus their cost as cache reads",
-            (resent, Input("cost of cache rewrites", outcome.rebuild_usd.value, "$")),
+            (resent, Input("cost of cache rewrites", found.rebuild_usd, "$")),
             source,
         ),
     }
@@ -148,7 +148,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
             (
                 Input("without", before.cost_usd.value, "$"),
                 Input("with the plan", after.cost_usd.value, "$"),
-                Input("of this, cost of changes", outcome.break_usd.value, "$"),
+                Input("of this, cost of changes", outcome.cache.break_usd, "$"),
             ),
             _COMPARED,
         ),

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
 from inspector.replay.analysis.costs import cost_with_side_requests
+from inspector.replay.analysis.plan_outcome import CacheEffects
 from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
 from inspector.replay.explain.explanation import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Output, quantities, quantity
-from inspector.report.catalogue import CostParts, OutcomeFacts, PlanFacts, Saving, TierFacts, parts_of, totals_shown
+from inspector.report.catalogue import CostParts, PlanFacts, Saving, TierFacts, parts_of, totals_shown
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.sentences import (
     about,
@@ -490,7 +491,7 @@ def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
     if sheet.is_recorded:
         return []
     found = []
-    pays_off, breaks = quantity(PlanFacts, "break_even_call"), quantity(OutcomeFacts, "plan_breaks")
+    pays_off, breaks = quantity(PlanFacts, "break_even_call"), quantity(CacheEffects, "plan_breaks")
     for entry in (*quantities(Saving).values(), pays_off, breaks, *parts_of(breaks.name)):
         each = sheet.explained[entry.explained]
         style = "" if not entry.saves else "table--lost" if (each.value or 0) < 0 else "table--saved"

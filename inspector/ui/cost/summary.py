@@ -125,7 +125,7 @@ def summarize(
         saved=totals.savings.usd,
         saved_share=totals.savings.share.value if totals.savings.usd.value is not None else None,
         saved_tokens=totals.savings.tokens,
-        rewrite_usd=totals.break_usd.value,
+        rewrite_usd=totals.cache.break_usd,
         pays_off=None if pays_off is None else int(pays_off),
         is_idle=outcome.first_change is None,
         is_on=bool(outcome.plan.strategies),

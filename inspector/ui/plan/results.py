@@ -68,17 +68,18 @@ class DifferenceRow(NamedTuple):
 
 def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
     """Compare the figures of two plans on one session. Changes are from the first to the second."""
-    pairs: list[tuple[str, Figure, Figure, Callable[[float], str]]] = [
-        ("cost", here.figures.cost_usd, there.figures.cost_usd, ON_SCREEN.dollars),
-        ("saved", here.savings.usd, there.savings.usd, ON_SCREEN.dollars),
-        ("prompt tokens", here.figures.prompt_tokens, there.figures.prompt_tokens, ON_SCREEN.short),
-        ("largest prompt", here.figures.peak_prompt_tokens, there.figures.peak_prompt_tokens, ON_SCREEN.short),
-        ("prompts changed by the plan", here.breaks, there.breaks, ON_SCREEN.whole),
-        ("cost of changes", here.break_usd, there.break_usd, ON_SCREEN.dollars),
-        ("breaks even at call", here.break_even_call, there.break_even_call, ON_SCREEN.whole),
+    shown_figures: list[tuple[str, Callable[[PlanOutcome], Figure], Callable[[float], str]]] = [
+        ("cost", lambda each: each.figures.cost_usd, ON_SCREEN.dollars),
+        ("saved", lambda each: each.savings.usd, ON_SCREEN.dollars),
+        ("prompt tokens", lambda each: each.figures.prompt_tokens, ON_SCREEN.short),
+        ("largest prompt", lambda each: each.figures.peak_prompt_tokens, ON_SCREEN.short),
+        ("prompts changed by the plan", lambda each: each.cache.figure("plan_breaks"), ON_SCREEN.whole),
+        ("cost of changes", lambda each: each.cache.figure("break_usd"), ON_SCREEN.dollars),
+        ("breaks even at call", lambda each: each.break_even_call, ON_SCREEN.whole),
     ]
     rows = []
-    for name, first, second, shown in pairs:
+    for name, read, shown in shown_figures:
+        first, second = read(here), read(there)
         change = ""
         if first.value is not None and second.value is not None:
             change = ON_SCREEN.qualified(_signed(second.value - first.value, shown), second.known.value)
