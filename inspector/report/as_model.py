@@ -105,10 +105,10 @@ def as_model_facts(found: AsModel) -> AsModelFacts:
 
 def _plan_facts(found: PlanAsModel) -> PlanAsModelFacts:
     figures = {
-        "recorded_at_least_usd": found.recorded.band_low,
-        "recorded_at_most_usd": found.recorded.band_high,
-        "saved_at_least_usd": found.other.band_low,
-        "saved_at_most_usd": found.other.band_high,
+        "recorded_at_least_usd": found.recorded.net[0],
+        "recorded_at_most_usd": found.recorded.net[1],
+        "saved_at_least_usd": found.other.net[0],
+        "saved_at_most_usd": found.other.net[1],
     }
     return PlanAsModelFacts(
         name=found.plan.name,

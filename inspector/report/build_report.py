@@ -41,7 +41,6 @@ from inspector.report.catalogue import (
     ExplanationFacts,
     FigureSet,
     InputFacts,
-    NeededLaterFacts,
     NextCallsFacts,
     NoticeFacts,
     PlanFacts,
@@ -120,7 +119,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         edits=found.edits,
         tiers=[_tier_facts(planned, group, tiers.get((group.entry, group.group))) for group in planned.groups],
         hazards=_hazards(found),
-        needed_later=None if missed is None else needed_later_facts(missed),
+        needed_later=None if missed is None else rounded_result(missed.later),
         is_recommendable=None if saves is None else is_worthwhile(saves, planned, beyond=options.beyond),
         projection=None if projection is None else _projection_facts(projection),
         known={
@@ -316,27 +315,6 @@ def breakpoint_facts(planned: Replay, options: ReportOptions) -> list[Breakpoint
     return [rounded_result(each) for each in found.prices]
 
 
-def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
-    """Convert recoveries of cut text that was needed later, with prices."""
-    names = ("cost", "cost_each", "band_low", "band_high", "break_even")
-    values: dict[str, float | int | None] = {name: getattr(found, name) for name in names}
-    values |= {"needed": found.needed, "results": len(found.needs), "repeats_anyway": found.repeats_anyway}
-    values |= {kind.name.lower(): count for kind, count in found.kinds.items()}
-    # Shared words are evidence of use, not a record of it.
-    estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
-    count, verdict = found.refetched, found.envelope
-    ends = {} if count is None else {"": count.rate, "_low": count.low, "_high": count.high}
-    refetches = {f"refetches{end}": round(value, 1) for end, value in ends.items()}
-    facts = to_report(
-        NeededLaterFacts,
-        SimpleNamespace(**estimated),
-        **refetches,
-        evidence=verdict.evidence.value,
-        evidence_reason=verdict.reason,
-    )
-    return structs.replace(facts, known={**facts.known, **dict.fromkeys(refetches, HowKnown.ESTIMATED.value)})
-
-
 def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
     """Convert the result of trying every plan; a canceled search counts as not tried."""
     if found is None:
@@ -348,7 +326,7 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
             name=each.plan.name,
             strategies=each.plan.to_specs(),
             saved=saving(each.savings),
-            needed_later=needed_later_facts(each.recoveries),
+            needed_later=rounded_result(each.recoveries.later),
         )
         for each in (found.best, found.most, found.applicable)
     )

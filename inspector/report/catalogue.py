@@ -22,6 +22,7 @@ from inspector.replay.analysis.alternatives import BreakpointPrice
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
 from inspector.replay.analysis.compaction_forecast import CompactionForecast
 from inspector.replay.analysis.plan_outcome import CacheEffects
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
@@ -249,137 +250,6 @@ class CostParts(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
-EvidenceReason = Annotated[
-    str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
-]
-
-
-class NeededLaterFacts(Struct, frozen=True, kw_only=True):
-    """Cut text that later calls of the session used, and the projected cost of recovering it."""
-
-    calls: Annotated[
-        Count,
-        figure(
-            "later calls that needed cut text",
-            Unit.COUNT,
-            (
-                "Calls with a response that used part of a result the plan had cut by then, the first such use of each "
-                "result: the number of recoveries."
-            ),
-            short="needed",
-            source="needed",
-        ),
-    ]
-    results: Annotated[Count, figure("results needed", Unit.COUNT, "Tool results that later calls needed.")]
-    exact_text: Annotated[
-        Count,
-        figure(
-            "exact text",
-            Unit.COUNT,
-            "Of these, results needed by an edit because no other text contained its old text.",
-        ),
-    ]
-    fault: Annotated[
-        Count,
-        figure(
-            "fault",
-            Unit.COUNT,
-            "Of these, results read or run again after the recorded prompt had lost them too, with no write in "
-            "between.",
-        ),
-    ]
-    anchor: Annotated[
-        Count,
-        figure(
-            "anchor",
-            Unit.COUNT,
-            "Of these, results that were the only source of a path, symbol or line in a tool call.",
-        ),
-    ]
-    citation: Annotated[
-        Count,
-        figure("citation", Unit.COUNT, "Of these, results that were the only source of a word the model wrote later."),
-    ]
-    repeats_anyway: Annotated[
-        Count,
-        figure(
-            "repeated anyway",
-            Unit.COUNT,
-            "Cut results read or run again although the recorded prompt still held them: not counted above.",
-            short="anyway",
-        ),
-    ]
-    recoveries_usd: Annotated[
-        float | None,
-        figure(
-            "re-fetches",
-            Unit.DOLLARS,
-            (
-                "Dollars of the expected re-fetches: the calls, and the results written to the cache again and read "
-                "until they are cut again; null without a price."
-            ),
-            source="cost",
-        ),
-    ]
-    cost_each_usd: Annotated[
-        float | None,
-        figure(
-            "cost of a re-fetch",
-            Unit.DOLLARS,
-            "Average dollars of one re-fetch; null if none is expected, or without a price.",
-            short="each",
-            source="cost_each",
-        ),
-    ]
-    saved_at_least_usd: Annotated[
-        float | None,
-        figure(
-            "net saving, at worst",
-            Unit.DOLLARS,
-            "Dollars the plan saves minus the upper end of the cost of expected re-fetches; plans are ranked by it. "
-            "Null without a price.",
-            short="net",
-            source="band_low",
-            saves=True,
-        ),
-    ]
-    break_even_recoveries: Annotated[
-        int | None,
-        figure(
-            "break-even re-fetches",
-            Unit.COUNT,
-            "The smallest number of re-fetches that cost as much as the plan saves; null if there is none, or no "
-            "saving.",
-            short="break-even",
-            source="break_even",
-        ),
-    ]
-    saved_at_most_usd: Annotated[
-        float | None,
-        figure(
-            "net saving, at best",
-            Unit.DOLLARS,
-            "Dollars the plan saves minus the lower end of the cost of expected re-fetches; null without a price.",
-            source="band_high",
-            saves=True,
-        ),
-    ] = None
-    refetches: Annotated[
-        float | None,
-        about(
-            "Cut results that the agent is expected to fetch again because of the cuts, by rates measured on 311 "
-            "recorded cuts; null if the plan cuts no tool result: not measured."
-        ),
-    ] = None
-    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
-    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
-    evidence: Annotated[
-        str, about("`tried` if settings like these have been tried in public on such a session, otherwise `beyond`.")
-    ] = "tried"
-    evidence_reason: EvidenceReason = ""
-    known: Known = {}
-
-
 class PlanFacts(Struct, frozen=True, kw_only=True):
     """The session replayed under one plan."""
 
@@ -410,7 +280,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     tiers: Annotated[list[TierFacts], about("Effect of every strategy, or of each of its tiers.")]
     hazards: Annotated[dict[str, Count] | None, about("Number of risks of the plan by kind.")]
     needed_later: Annotated[
-        NeededLaterFacts | None,
+        NeededLater | None,
         about("Cut text that a later part of the session used; null if plans are only compared."),
     ]
     is_recommendable: Annotated[

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.replay.analysis.recoveries import BEYOND
+from inspector.replay.analysis.recoveries import BEYOND, NeededLater
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.build_report import plan_of_facts
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, format_figure, legend
+from inspector.report.catalogue import FigureSet, PlanFacts, Saving, format_figure, legend
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.numbers import ABOUT, IN_TEXT, NOTHING
@@ -75,8 +75,8 @@ def comparison_text(
         *(quantity(FigureSet, name).short_label for name in ("prompt_tokens", "cost_usd")),
         quantity(PlanFacts, "saved.usd").short_label,
         # The mark is in the title, because `about` before every negative amount would not fit.
-        f"{ABOUT}{quantity(NeededLaterFacts, 'saved_at_least_usd').short_label}",
-        quantity(NeededLaterFacts, "calls").short_label,
+        f"{ABOUT}{quantity(NeededLater, 'saved_at_least_usd').short_label}",
+        quantity(NeededLater, "calls").short_label,
         "risks",
         *([quantity(PlanFacts, ON_REQUEST[sort]).short_label] if sort in ON_REQUEST else []),
     ]
@@ -149,10 +149,10 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
     return [
         ("saved", "dollars saved against the baseline" if priced else "share of the baseline's prompt tokens saved"),
         (
-            quantity(NeededLaterFacts, "saved_at_least_usd").short_label,
+            quantity(NeededLater, "saved_at_least_usd").short_label,
             "saved, minus the cost of expected re-fetches at worst",
         ),
-        (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
+        (quantity(NeededLater, "calls").short_label, quantity(NeededLater, "calls").label),
         ("risks", "number of possible problems, or of strategies that never apply; a report on the plan lists them"),
         *([(applied.short_label, "first call at which the plan changes something")] if sort == "applied" else []),
     ]
@@ -200,5 +200,5 @@ def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
 
 
 def _net_cell(usd: float | None) -> Text:
-    entry = quantity(NeededLaterFacts, "saved_at_least_usd")
+    entry = quantity(NeededLater, "saved_at_least_usd")
     return Text(NOTHING if usd is None else format_figure(entry, usd), LOSS if entry.is_loss(usd) else "")

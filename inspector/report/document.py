@@ -19,12 +19,13 @@ from inspector.replay.analysis.alternatives import ModelSwitch
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
 from inspector.replay.analysis.compactions import CompactionTotals
 from inspector.replay.analysis.costs import ModelCost, RecordedCost
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.quantity import Count, How, Unit, about, figure
 from inspector.replay.sessions import SubagentCosts
 from inspector.report.as_model import AsModelFacts
 from inspector.report.cache_document import CacheMissesFacts, HourFacts
-from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, NeededLaterFacts, PlanFacts, Saving
+from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, PlanFacts, Saving
 from inspector.report.sentences import REPLAY_CAVEAT
 
 SCHEMA_VERSION: Literal[3] = 3
@@ -142,7 +143,7 @@ class SavingPlanFacts(Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("Name of the plan; empty if it has none.")]
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
     saved: Saving
-    needed_later: NeededLaterFacts
+    needed_later: NeededLater
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):

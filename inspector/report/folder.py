@@ -25,7 +25,7 @@ from inspector.replay.analysis.alternatives import (
 )
 from inspector.replay.analysis.cache_misses import CauseTotal, cache_misses
 from inspector.replay.analysis.compactions import compaction_aftermaths
-from inspector.replay.analysis.recoveries import recoveries_to_break_even
+from inspector.replay.analysis.recoveries import NeededLater, recoveries_to_break_even
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.quantity import (
@@ -42,7 +42,7 @@ from inspector.replay.quantity import (
     rounded_result,
 )
 from inspector.report.build_report import miss_facts
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, UncertainSaving
+from inspector.report.catalogue import FigureSet, Saving, UncertainSaving
 from inspector.report.document import SideCallFacts
 from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.secret_redaction import shown_name, without_secrets
@@ -444,7 +444,7 @@ class FolderPlan(Struct, frozen=True, kw_only=True):
     ]
     worse: Annotated[Count, figure("sessions that cost more", Unit.COUNT, "Sessions that cost more with the plan.")]
     needed_later: Annotated[
-        NeededLaterFacts | None,
+        NeededLater | None,
         about("Sums over all sessions; dollars only of sessions with a price. Null if not determined."),
     ]
     percent: Annotated[Distribution | None, about("Null if no session has a figure.")]
@@ -500,7 +500,7 @@ class SessionUnderPlan(Struct, frozen=True, kw_only=True):
     saved: Saving
     edits: Annotated[Count | None, about("Changes of a block's rendition, over all calls.")]
     hazards: Annotated[Count, about("Number of possible problems; the report on the session lists them.")]
-    needed_later: NeededLaterFacts | None
+    needed_later: NeededLater | None
 
 
 class UnreadSession(Struct, frozen=True, kw_only=True):
@@ -615,7 +615,7 @@ def _folder_plan(
     )
 
 
-def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLaterFacts | None:
+def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLater | None:
     """Sum the needs and expected re-fetches of a plan over sessions, priced where prices exist.
 
     Intervals are added end to end: errors of the same rates do not average out.
@@ -634,7 +634,7 @@ def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLat
     )
     reasons = [each.evidence_reason for each in found if each.evidence_reason]
     beyond = f"in {len(reasons)} of {IN_TEXT.plural(len(found), 'session')}: {reasons[0]}" if reasons else ""
-    facts = NeededLaterFacts(
+    facts = NeededLater(
         **{name: sum(getattr(each, name) for each in found) for name in _COUNTED},
         recoveries_usd=None if cost is None else round(cost, DOLLAR_DIGITS),
         cost_each_usd=None if each_usd is None else round(each_usd, DOLLAR_DIGITS),
@@ -648,7 +648,7 @@ def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLat
         evidence_reason=beyond,
         known={},
     )
-    parts = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
+    parts = (name for name in quantities(NeededLater) if getattr(facts, name) is not None)
     return replace(facts, known=dict.fromkeys(parts, HowKnown.ESTIMATED.value))
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.cache_misses import CauseTotal
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import Output, quantities, quantity
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, Saving, legend, totals_shown
+from inspector.report.catalogue import FigureSet, Saving, legend, totals_shown
 from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts, StretchFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
@@ -52,7 +53,7 @@ OF_PLANS = ("saved.usd", "saved.percent", "saved.tokens", "helped", "worse", "un
 
 
 NEEDED = ("calls", "repeats_anyway", "recoveries_usd", "saved_at_least_usd", "break_even_recoveries")
-"""Rows of cut text that was needed later: figures of `NeededLaterFacts`."""
+"""Rows of cut text that was needed later: figures of `NeededLater`."""
 
 
 def folder_content(report: FolderReport) -> PageContent:
@@ -153,7 +154,7 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
         rows.append((Cell(label), Cell(""), *cells))
     for name in NEEDED if any(plan.needed_later is not None for plan in report.plans) else ():
         found = [_needed_total(report, figures, index, name) for index in plans]
-        label = "needed later" if name == "calls" else quantity(NeededLaterFacts, name).label
+        label = "needed later" if name == "calls" else quantity(NeededLater, name).label
         rows.append((Cell(label), Cell(""), *found))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
     title = "Totals over all sessions"

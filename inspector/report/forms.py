@@ -12,9 +12,10 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.quantity import quantities
 from inspector.report.before_after import SessionPart
-from inspector.report.catalogue import FigureSet, NeededLaterFacts
+from inspector.report.catalogue import FigureSet
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.folder import folder_misses
 from inspector.report.layout import plain
@@ -164,7 +165,7 @@ _TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("ca
 
 _OF_PLANS = ("saved_tokens", "saved_usd", "saved_percent", "edits", "hazards")
 
-_NEEDED = tuple(name for name in NeededLaterFacts.__struct_fields__ if name != "known")
+_NEEDED = tuple(name for name in NeededLater.__struct_fields__ if name != "known")
 
 
 def calls_csv(report: Report) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.report.catalogue import ExpectedRefetches, NeededLaterFacts, Saving
+    from inspector.replay.analysis.recoveries import NeededLater
+    from inspector.report.catalogue import ExpectedRefetches, Saving
     from inspector.report.numbers import NumberFormat
 
 
@@ -80,7 +81,7 @@ def _estimate(expected: tuple[float, float, float], counted: Callable[[int], str
     return f"about {counted(middle)} ({numbers.whole(low)} to {numbers.whole(high)})"
 
 
-def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:
+def amount_words(saved: Saving, needed: NeededLater | None, numbers: NumberFormat) -> str:
     """Return `net $1.37 to $1.90`, or a share of the tokens without a price."""
     if saved.usd is None:
         return f"{numbers.percent(saved.percent)} of the tokens"
@@ -88,7 +89,7 @@ def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: Number
     return net or numbers.dollars(saved.usd)
 
 
-def net_of(needed: NeededLaterFacts | ExpectedRefetches) -> NetRange:
+def net_of(needed: NeededLater | ExpectedRefetches) -> NetRange:
     """Return the net savings of a report's plan."""
     return needed.saved_at_least_usd, needed.saved_at_most_usd
 
@@ -127,7 +128,7 @@ def breakpoint_words(prices: Sequence[tuple[str, float]], numbers: NumberFormat)
     return "cost by cache breakpoints: " + ", ".join(f"{numbers.dollars(usd)} ({places})" for places, usd in prices)
 
 
-def refetches_of(needed: NeededLaterFacts | ExpectedRefetches) -> Expected:
+def refetches_of(needed: NeededLater | ExpectedRefetches) -> Expected:
     """Return the expected re-fetches of a report's plan."""
     middle, low, high = needed.refetches, needed.refetches_low, needed.refetches_high
     return None if middle is None or low is None or high is None else (middle, low, high)

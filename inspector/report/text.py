@@ -17,12 +17,13 @@ from inspector.replay.analysis.cache_misses import CauseTotal, duration
 from inspector.replay.analysis.context_blocks import UNRECORDED
 from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.analysis.hazards import hazard_label
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import SETTING
 from inspector.replay.quantity import Output, quantity
 from inspector.report.as_model import as_model_rows, beyond_window_words
 from inspector.report.cache_document import CacheMissesFacts
-from inspector.report.catalogue import NeededLaterFacts, TierFacts, format_figure, legend
+from inspector.report.catalogue import TierFacts, format_figure, legend
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -558,7 +559,7 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if needed is None or not plan.edits:
         return []
     names = ("exact_text", "fault", "anchor", "citation", "repeats_anyway")
-    counts = [(quantity(NeededLaterFacts, name).label, getattr(needed, name)) for name in names]
+    counts = [(quantity(NeededLater, name).label, getattr(needed, name)) for name in names]
     by_kind = ", ".join(f"{label} {count:,}" for label, count in counts if count)
     saving = (plan.saved.usd, net_of(needed))
     words = recovery_words(refetches_of(needed), needed.calls, saving, needed.break_even_recoveries, IN_TEXT)

@@ -17,6 +17,7 @@ from inspector.replay.analysis.recoveries import (
     BEYOND,
     CALLS_PER_REFETCH,
     TOO_MANY_REFETCHES,
+    EvidenceReason,
     Rate,
     recoveries_to_break_even,
 )
@@ -25,7 +26,7 @@ from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Know
 from inspector.replay.sessions import StartedTotals
 from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, UNTRIED, Verdict, best_untried, curves_through
 from inspector.replay.tuning.trials import PER, WORSE_OF, Constraints, pareto_front
-from inspector.report.catalogue import EvidenceReason, ExpectedRefetches
+from inspector.report.catalogue import ExpectedRefetches
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  needed at run time for the schema

@@ -270,11 +270,10 @@ def test_needs_are_pointers_and_the_expected_refetches_are_priced() -> None:
     # Cut two calls after it was first sent: of such reads 35.9 % (21.7 to 48.8 %) are fetched again, and cut again.
     assert (expected.age, expected.at) == (2, 5)
     assert found.cost == pytest.approx(expected.usd * 0.359 / 0.641)
-    assert found.cost_each == pytest.approx(expected.usd)
+    assert found.later.cost_each_usd == pytest.approx(expected.usd)
     assert found.cost_at == {5: pytest.approx(found.cost)}
-    assert found.net == (found.band_low, found.band_high)
-    assert found.band_low == pytest.approx(found.saved - expected.usd * 0.488 / 0.512)
-    assert found.band_high == pytest.approx(found.saved - expected.usd * 0.217 / 0.783)
+    assert found.net[0] == pytest.approx(found.saved - expected.usd * 0.488 / 0.512)
+    assert found.net[1] == pytest.approx(found.saved - expected.usd * 0.217 / 0.783)
     assert found.saved == savings_of(baseline.figures, planned.figures).usd.value
 
 
@@ -286,7 +285,8 @@ def test_without_a_price_needs_are_counted_and_nothing_is_stated_of_dollars() ->
 
     assert found.needed == 1
     assert found.expected.count.rate == pytest.approx(0.359 / 0.641)
-    assert [found.cost, found.cost_each, found.band_low, found.band_high, found.break_even] == [None] * 5
+    assert (found.cost, found.net) == (None, (None, None))
+    assert (found.later.cost_each_usd, found.later.break_even_recoveries) == (None, None)
     assert not found.cost_at
 
 
@@ -361,7 +361,7 @@ def test_needs_and_the_price_of_refetches_are_those_of_going_through_every_text(
     expected = refetches_by_hand(planned)
     costs = [sum(each.usd * each.expected[end] for each in expected) for end in range(3)]
     assert found.expected.count == pytest.approx([sum(each.expected[end] for each in expected) for end in range(3)])
-    assert (found.cost, found.band_high, found.band_low) == pytest.approx(
+    assert (found.cost, found.net[1], found.net[0]) == pytest.approx(
         (costs[0], found.saved - costs[1], found.saved - costs[2])
     )
     for call, cost in found.cost_at.items():
@@ -382,11 +382,11 @@ def test_recoveries_hold_together(data) -> None:
     assert [need.call for need in found.needs] == sorted(need.call for need in found.needs)
     assert all(need.removed_at <= need.call and need.block < need.use for need in found.needs)
     assert found.cost >= 0
-    assert found.band_low <= found.saved - found.cost <= found.band_high <= found.saved
-    assert (found.cost_each is None) == (found.expected.count.rate == 0)
-    if found.break_even is not None:
-        assert found.break_even == max(ceil(found.saved / found.cost_each - 1e-9), 1)
-        assert found.break_even >= found.expected.count.rate or found.saved < found.cost
+    assert found.net[0] <= found.saved - found.cost <= found.net[1] <= found.saved
+    assert (found.later.cost_each_usd is None) == (found.expected.count.rate == 0)
+    if found.later.break_even_recoveries is not None:
+        assert found.later.break_even_recoveries == max(ceil(found.saved / found.later.cost_each_usd - 1e-9), 1)
+        assert found.later.break_even_recoveries >= found.expected.count.rate or found.saved < found.cost
     calls = 100 * (247 / 341) * found.expected.count.rate / len(session.calls)
     is_good = found.envelope.is_tried and calls <= 5 and found.saved > 2 * found.cost
     assert found.is_recommendable == is_good

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.quantity import Unit, quantities, quantity
 from inspector.report import cache_document, catalogue
 from inspector.report import folder as folder_compactions
 from inspector.report import folder as folder_misses
-from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, format_figure
+from inspector.report.catalogue import FigureSet, PlanFacts, format_figure
 from tests.conftest import ROOT
 
 KINDS = [
@@ -132,7 +133,7 @@ def test_the_list_in_the_documents_is_the_catalogue() -> None:
 def test_labels_of_breaking_even_name_calls_or_refetches() -> None:
     labels = {
         name: entry.label
-        for kind in (PlanFacts, NeededLaterFacts)
+        for kind in (PlanFacts, NeededLater)
         for name, entry in quantities(kind).items()
         if "even" in f"{entry.label} {entry.short_label}"
     }

@@ -7,7 +7,8 @@ import pytest
 from inspector.replay.analysis.best_plan import ComparedPlan
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
-from inspector.replay.analysis.recoveries import Envelope, EvidenceLevel, Rate, Recoveries, Refetches
+from inspector.replay.analysis.recoveries import Envelope, EvidenceLevel, Need, Rate, Recoveries, Refetches
+from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.export import AgentSupport, answer_for
@@ -66,13 +67,11 @@ def contender(
     found = ComparedPlan(Plan(), figures(10 - saved), savings, None, first, 5, hazards)
     recoveries = None
     if needed is not None:
-        cost, each = needed / 10, 0.1 if needed else None
-        even = round(saved * 10) if needed else None
+        cost = needed / 10
         count, usd = Rate(needed, needed / 2, needed), Rate(cost, cost / 2, cost)
         expected = Refetches(count, Rate(0.0, 0.0, 0.0), usd, is_measured=True)
-        recoveries = Recoveries(
-            (), needed, 0, saved, cost, each, saved - cost, even, band_high=saved - cost / 2, expected=expected
-        )
+        needs = tuple(Need(NeedKind.ANCHOR, 0, 0, call, 0, 0, 1, 0, 1) for call in range(needed))
+        recoveries = Recoveries(needs, 0, saved, expected)
     return CompareRow(name, name, Plan(), kind, found, recoveries)
 
 
@@ -291,7 +290,8 @@ def test_the_best_plan_is_on_the_front_even_where_another_one_saves_more_and_is_
     cheap = contender("cheap", 4.0, 1)
     dear = contender("dear", 4.1, 1)
     assert dear.recoveries is not None
-    dear = replace(dear, recoveries=replace(dear.recoveries, cost=2.0, cost_each=2.0, band_low=2.1))
+    costly = replace(dear.recoveries.expected, cost=Rate(2.0, 0.05, 2.0))
+    dear = replace(dear, recoveries=replace(dear.recoveries, expected=costly))
     best = best_of([BASELINE, cheap, dear])
 
     assert best is cheap

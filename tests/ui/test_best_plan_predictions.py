@@ -78,7 +78,7 @@ async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promise
         promised = run.best
         await run.until_shown("best plan")
         line = run.line_with("best plan")
-        least = promised.recoveries.band_low
+        least = promised.recoveries.net[0]
         assert f" {ON_SCREEN.dollars(least)} " in line.partition("best plan")[2]
 
         await run.press("asterisk")
@@ -120,7 +120,7 @@ async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tu
         path = folder / row.path.rpartition("/")[2]
         async with running(path, plan=plan, size=(160, 40)) as run:
             await run.until(lambda run=run: run.knows_needed)
-            assert run.risks.needed.band_low == pytest.approx(row.saved_at_least_usd, abs=CENT)
+            assert run.risks.needed.net[0] == pytest.approx(row.saved_at_least_usd, abs=CENT)
             assert run.risks.needed.needed == row.needed
             saved = run.totals.savings.usd.value
             await run.until_shown(f"saves {ON_SCREEN.dollars(saved)} ")
@@ -159,7 +159,7 @@ async def test_of_a_session_that_grows_the_best_plan_is_reported_as_it_is_now_an
         await run.until(lambda: run.replay.history.call_count == calls)
         await run.settled()
         await run.until(lambda: run.newest_best is not None and run.newest_best.savings.usd.value != before)
-        await run.until(lambda: ON_SCREEN.dollars(run.best.recoveries.band_low) in run.line_with("best plan"))
+        await run.until(lambda: ON_SCREEN.dollars(run.best.recoveries.net[0]) in run.line_with("best plan"))
         promised = run.best
         await run.press("asterisk")
         await run.settled()

@@ -42,12 +42,12 @@ async def test_the_tour_ends_on_the_plan_that_compare_calls_the_best() -> None:
         # The best tried plan saves $1.76, 18 %, and more than a dollar at the upper end of its re-fetches.
         assert best.savings.share.value > 0.15
         assert best.recoveries.is_recommendable
-        assert best.recoveries.band_low is not None
-        assert best.recoveries.band_low > 1
+        assert best.recoveries.net[0] is not None
+        assert best.recoveries.net[0] > 1
         # The last step says that the plan still pays at the newer model, and saves less there.
         assert now.plan == best.plan
         assert now.recoveries.is_recommendable
-        assert 0 < now.recoveries.band_low < now.recoveries.band_high < best.recoveries.band_low
+        assert 0 < now.recoveries.net[0] < now.recoveries.net[1] < best.recoveries.net[0]
         assert run.caption == LAST_WORD
 
 

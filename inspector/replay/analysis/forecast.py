@@ -249,7 +249,7 @@ class RunProjection:
 
     Savings are uncertain beyond chance, because cut results may be fetched again. The middle is therefore net of the
     expected re-fetches, the lower bound of those at the upper end, and the upper bound has none. A month is projected
-    consistently with its session (`Recoveries.band_low`). If a plan changes cached prefixes, or usage was not reported,
+    consistently with its session (`Recoveries.net`). If a plan changes cached prefixes, or usage was not reported,
     reads may also fail by chance, which widens the band (`CacheSpread`).
 
     Attributes:

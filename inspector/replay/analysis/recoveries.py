@@ -34,19 +34,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from math import ceil, isnan
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from inspector.replay.analysis.hazards import drops_text
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
 from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.simulation import recorded_clearing
+from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.rates import RateColumn
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import Action, Slice
 from inspector.strategies.history.reads import path_of
@@ -470,6 +473,134 @@ class Need(NamedTuple):
     use_stop: int
 
 
+EvidenceReason = Annotated[
+    str, about("Where the plan goes beyond tried settings, with the nearest tried one; empty for a tried plan.")
+]
+
+
+class NeededLater(FigureResult, frozen=True, kw_only=True):
+    """Cut text that later calls of the session used, and the projected cost of recovering it."""
+
+    calls: Annotated[
+        Count,
+        figure(
+            "later calls that needed cut text",
+            Unit.COUNT,
+            (
+                "Calls with a response that used part of a result the plan had cut by then, the first such use of each "
+                "result: the number of recoveries."
+            ),
+            short="needed",
+        ),
+    ]
+    results: Annotated[Count, figure("results needed", Unit.COUNT, "Tool results that later calls needed.")]
+    exact_text: Annotated[
+        Count,
+        figure(
+            "exact text",
+            Unit.COUNT,
+            "Of these, results needed by an edit because no other text contained its old text.",
+        ),
+    ]
+    fault: Annotated[
+        Count,
+        figure(
+            "fault",
+            Unit.COUNT,
+            "Of these, results read or run again after the recorded prompt had lost them too, with no write in "
+            "between.",
+        ),
+    ]
+    anchor: Annotated[
+        Count,
+        figure(
+            "anchor",
+            Unit.COUNT,
+            "Of these, results that were the only source of a path, symbol or line in a tool call.",
+        ),
+    ]
+    citation: Annotated[
+        Count,
+        figure("citation", Unit.COUNT, "Of these, results that were the only source of a word the model wrote later."),
+    ]
+    repeats_anyway: Annotated[
+        Count,
+        figure(
+            "repeated anyway",
+            Unit.COUNT,
+            "Cut results read or run again although the recorded prompt still held them: not counted above.",
+            short="anyway",
+        ),
+    ]
+    recoveries_usd: Annotated[
+        float | None,
+        figure(
+            "re-fetches",
+            Unit.DOLLARS,
+            (
+                "Dollars of the expected re-fetches: the calls, and the results written to the cache again and read "
+                "until they are cut again; null without a price."
+            ),
+        ),
+    ]
+    cost_each_usd: Annotated[
+        float | None,
+        figure(
+            "cost of a re-fetch",
+            Unit.DOLLARS,
+            "Average dollars of one re-fetch; null if none is expected, or without a price.",
+            short="each",
+        ),
+    ]
+    saved_at_least_usd: Annotated[
+        float | None,
+        figure(
+            "net saving, at worst",
+            Unit.DOLLARS,
+            "Dollars the plan saves minus the upper end of the cost of expected re-fetches; plans are ranked by it. "
+            "Null without a price.",
+            short="net",
+            saves=True,
+        ),
+    ]
+    break_even_recoveries: Annotated[
+        int | None,
+        figure(
+            "break-even re-fetches",
+            Unit.COUNT,
+            "The smallest number of re-fetches that cost as much as the plan saves; null if there is none, or no "
+            "saving.",
+            short="break-even",
+        ),
+    ]
+    saved_at_most_usd: Annotated[
+        float | None,
+        figure(
+            "net saving, at best",
+            Unit.DOLLARS,
+            "Dollars the plan saves minus the lower end of the cost of expected re-fetches; null without a price.",
+            saves=True,
+        ),
+    ] = None
+    refetches: Annotated[
+        float | None,
+        about(
+            "Cut results that the agent is expected to fetch again because of the cuts, by rates measured on 311 "
+            "recorded cuts; null if the plan cuts no tool result: not measured."
+        ),
+    ] = None
+    refetches_low: Annotated[float | None, about("Lower end of its 95 % interval.")] = None
+    refetches_high: Annotated[float | None, about("Upper end of its 95 % interval.")] = None
+    evidence: Annotated[
+        str, about("`tried` if settings like these have been tried in public on such a session, otherwise `beyond`.")
+    ] = "tried"
+    evidence_reason: EvidenceReason = ""
+    known: Known = msgspec.field(default_factory=dict)
+
+
+_ENDS: Final = ("", "_low", "_high")
+
+
 @dataclass(frozen=True)
 class Recoveries:
     """Recoveries that a plan would need on a session, with prices. All figures are estimates.
@@ -477,40 +608,65 @@ class Recoveries:
     Attributes:
         needs: The first need of every needed result, in call order. They point to text worth checking; the price comes
             from `expected`.
-        needed: Number of calls with a need.
         repeats_anyway: Repeated reads and commands after the plan cut their result, while it was still in the recorded
             prompt.
         saved: Dollars the plan saves without recoveries, negative if it costs more; None without a price.
-        cost: Dollars of the expected re-fetches, 0.0 if there are none; None without a price.
-        cost_each: Average dollars per re-fetch; None if none is expected, or without a price.
-        band_low: `saved` minus the upper end of their cost; None without a price.
-        break_even: Number of re-fetches at average cost that use up the savings; None if none is expected, if it saves
-            nothing, or without a price.
-        cost_at: Dollars of the re-fetches expected at each call; empty without a price.
-        band_high: `saved` minus the lower end of their cost; None without a price.
         expected: Expected re-fetches.
         envelope: Distance from settings that have been tried in public.
         drops_text: The plan drops user or assistant text, and no rate of re-fetches covers that.
     """
 
     needs: tuple[Need, ...]
-    needed: int
     repeats_anyway: int
     saved: float | None
-    cost: float | None
-    cost_each: float | None
-    band_low: float | None
-    break_even: int | None
-    cost_at: Mapping[int, float] = field(default_factory=dict)
-    band_high: float | None = None
     expected: Refetches = NO_REFETCHES
     envelope: Envelope = TRIED
     drops_text: bool = False
 
-    @property
+    @cached_property
     def net(self) -> tuple[float | None, float | None]:
         """Net savings in dollars at the worst and the best end; None without a price."""
-        return self.band_low, self.band_high
+        return self.expected.net_range(self.saved) or (None, None)
+
+    @property
+    def needed(self) -> int:
+        """Number of calls with a need."""
+        return len(self.calls)
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars of the expected re-fetches, 0.0 if there are none; None without a price."""
+        return None if self.net[0] is None or self.expected.cost is None else self.expected.cost.rate
+
+    @property
+    def cost_at(self) -> Mapping[int, float]:
+        """Dollars of the re-fetches expected at each call; empty without a price."""
+        return {} if self.cost is None else self.expected.cost_at
+
+    @cached_property
+    def later(self) -> NeededLater:
+        """Its figures, with the text that was needed later."""
+        count, cost, (low, high) = self.expected.count, self.cost, self.net
+        each = None if cost is None or not count.rate else cost / count.rate
+        values = {
+            "calls": self.needed,
+            "results": len(self.needs),
+            **{kind.name.lower(): number for kind, number in self.kinds.items()},
+            "repeats_anyway": self.repeats_anyway,
+            "recoveries_usd": cost,
+            "cost_each_usd": each,
+            "saved_at_least_usd": low,
+            "break_even_recoveries": recoveries_to_break_even(self.saved, each),
+            "saved_at_most_usd": high,
+        }
+        if self.expected.is_measured:
+            values |= {f"refetches{end}": round(end_count, 1) for end, end_count in zip(_ENDS, count, strict=True)}
+        # Shared words are evidence of use, not a record of it.
+        return NeededLater.of(
+            **{name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()},
+            evidence=self.envelope.evidence.value,
+            evidence_reason=self.envelope.reason,
+        )
 
     @property
     def cost_at_worst(self) -> float:
@@ -526,7 +682,7 @@ class Recoveries:
     @property
     def is_sure(self) -> bool:
         """True if the plan saves over its whole net range, which is known (`is_net_sure`)."""
-        return is_net_sure(self.band_low, self.expected, drops_text=self.drops_text)
+        return is_net_sure(self.net[0], self.expected, drops_text=self.drops_text)
 
     @property
     def is_recommendable(self) -> bool:
@@ -555,7 +711,7 @@ class Recoveries:
         return {kind: sum(need.kind is kind for need in self.needs) for kind in NeedKind}
 
 
-NO_RECOVERIES: Final = Recoveries((), 0, 0, None, 0.0, None, None, None)
+NO_RECOVERIES: Final = Recoveries((), 0, None)
 """Placeholder where later uses were not searched."""
 
 
@@ -577,37 +733,13 @@ def recoveries_to_break_even(saved: float | None, each: float | None) -> int | N
 
 def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recoveries:
     """Find and price the recoveries of a plan on a session."""
-    needs, repeats_anyway = _needs(planned, uses)
-    needed = len({need.call for need in needs})
-    saved = savings_of(baseline.figures, planned.figures).usd.value
-    cuts = PlanCuts.of(planned)
-    expected, tried = expected_refetches(planned, cuts), envelope(planned, cuts)
-    unpriced = Recoveries(
-        needs,
-        needed,
-        repeats_anyway,
+    cuts, saved = PlanCuts.of(planned), savings_of(baseline.figures, planned.figures).usd.value
+    return Recoveries(
+        *_needs(planned, uses),
         saved,
-        None,
-        None,
-        None,
-        None,
-        expected=expected,
-        envelope=tried,
-        drops_text=drops_text(planned),
-    )
-    net = expected.net_range(saved)
-    if saved is None or expected.cost is None or net is None:
-        return unpriced
-    cost = expected.cost.rate
-    each = cost / expected.count.rate if expected.count.rate else None
-    return replace(
-        unpriced,
-        cost=cost,
-        cost_each=each,
-        band_low=net[0],
-        break_even=recoveries_to_break_even(float(saved), each),
-        cost_at=expected.cost_at,
-        band_high=net[1],
+        expected_refetches(planned, cuts),
+        envelope(planned, cuts),
+        drops_text(planned),
     )
 
 
@@ -619,9 +751,10 @@ def net_share(savings: Savings, found: Recoveries) -> float | None:
     share, usd = savings.share.value, savings.usd.value
     if share is None:
         return None
-    if not usd or found.band_low is None:
+    low, _ = found.net
+    if not usd or low is None:
         return share if found.expected.is_few else None
-    return share * found.band_low / usd
+    return share * low / usd
 
 
 def _needs(replay: Replay, uses: ReuseEvidence) -> tuple[tuple[Need, ...], int]:

@@ -65,8 +65,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.replay.analysis.breakdown import BreakdownRow
+    from inspector.replay.analysis.recoveries import NeededLater
     from inspector.replay.figure import Band
-    from inspector.report.catalogue import NeededLaterFacts, PlanFacts, ProjectionFacts
+    from inspector.report.catalogue import PlanFacts, ProjectionFacts
     from inspector.report.document import Report, SavingPlanFacts
     from inspector.report.pages.model import Part
     from inspector.report.tables import Step
@@ -241,7 +242,7 @@ def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
     yield _risk(found.needed_later, found.saved.usd)
 
 
-def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
+def _risk(needed: NeededLater, saved: float | None) -> Line:
     """Describe a plan's risk: expected re-fetches, and what they leave of the saving."""
     words = recovery_words(
         refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT

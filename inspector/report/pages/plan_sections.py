@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import BreakdownRow
 from inspector.replay.analysis.hazards import hazard_label
+from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
-from inspector.report.catalogue import HOW_KNOWN, NeededLaterFacts, PlanFacts, TierFacts, legend
+from inspector.report.catalogue import HOW_KNOWN, PlanFacts, TierFacts, legend
 from inspector.report.export import APPLY_METHODS, TITLES, ExportError, export_plan
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
@@ -153,7 +154,7 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     if counted:
         # A combined table would not fit the page.
         tables = (("Needed later", NEEDED), ("Net saving after expected re-fetches", NEEDED_COST))
-        parts += [figures.table(title, ("plan",), counted, NeededLaterFacts, *names) for title, names in tables]
+        parts += [figures.table(title, ("plan",), counted, NeededLater, *names) for title, names in tables]
     return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None found."),)),))))
 
 
@@ -180,7 +181,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
         "Plans that cut text needed later",
         ("plan",),
         [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in missed],
-        NeededLaterFacts,
+        NeededLater,
         *NEEDED_COST,
     )
     alternative = (

@@ -11,11 +11,11 @@ import numpy as np
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import BEYOND, TOO_MANY_REFETCHES
+from inspector.replay.analysis.recoveries import BEYOND, TOO_MANY_REFETCHES, NeededLater
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
 from inspector.replay.tuning.trials import pareto_front
-from inspector.report.catalogue import NeededLaterFacts, PlanFacts
+from inspector.report.catalogue import PlanFacts
 from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import (
@@ -247,7 +247,7 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
 
 def _less_net(safest: CompareRow, best: CompareRow) -> str:
     """Describe a plan's net saving and the difference to the best plan; empty without a price."""
-    most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
+    most, own = (None if each.recoveries is None else each.recoveries.net[0] for each in (best, safest))
     if most is None or own is None:
         return ""
     less = ON_SCREEN.qualified(ON_SCREEN.dollars(most - own), "estimated")
@@ -373,7 +373,7 @@ def _about(figure: Figure) -> str:
 
 
 def _title(path: str) -> str:
-    return quantity(NeededLaterFacts, path).short_label
+    return quantity(NeededLater, path).short_label
 
 
 COLUMNS: Final = (
@@ -458,7 +458,7 @@ def _compared_with_best(each: CompareRow, best: CompareRow) -> str:
         return (
             f"{ON_SCREEN.plural(-needs, 'fewer call')} needed cut text than with {BEST_MARK} {name}, but it saves less"
         )
-    if each.recoveries is None or each.recoveries.band_low is None:
+    if each.recoveries is None or each.recoveries.net[0] is None:
         return f"{_terms(each)}; without a price the cost of re-fetches is unknown"
     return f"{_terms(each)}; its extra saving over {BEST_MARK} {name} is less than the cost of re-fetches"
 
@@ -485,15 +485,14 @@ def _row(each: CompareRow, most: float, mark: str) -> FigureRow:
         cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=style)
     found = each.recoveries
     if found is not None:
-        cells["each"] = _estimated(found.cost_each)
-        even = found.break_even
+        cells["each"] = _estimated(found.later.cost_each_usd)
+        even, (low, _) = found.later.break_even_recoveries, found.net
         cells["used-up"] = (
             Cell(NOTHING, style="table--faint") if even is None else Cell(ON_SCREEN.whole(even), order=float(even))
         )
-        if found.band_low is not None and found.saved is not None and most > 0:
-            low = max(found.band_low, 0.0)
-            length = Length(PARTS * low / most, PARTS * found.saved / most, PARTS)
-            cells["band"] = Cell(order=found.band_low, length=length)
+        if low is not None and found.saved is not None and most > 0:
+            length = Length(PARTS * max(low, 0.0) / most, PARTS * found.saved / most, PARTS)
+            cells["band"] = Cell(order=low, length=length)
     return FigureRow(each.key, cells, mark or (CURRENT_MARK if each.is_current else " "))
 
 

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import net_share
+from inspector.replay.analysis.recoveries import NeededLater, net_share
 from inspector.replay.quantity import quantity
-from inspector.report.catalogue import NeededLaterFacts, PlanFacts
+from inspector.report.catalogue import PlanFacts
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.report.recovery_words import (
     NOT_MEASURED,
@@ -67,7 +67,7 @@ COLUMNS: Final = (
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="█ cost", rank=6, falls=False),
     Column("saved", _title("saved.usd"), 9, 10),
     Column("share", _title("saved.percent"), 8),
-    Column("net", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10),
+    Column("net", quantity(NeededLater, "saved_at_least_usd").short_label, 9, 10),
     Column("needed", "needed", 7, falls=False),
     Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=4),
     Column("fires", _title("first_firing"), 8, falls=False, rank=7),
@@ -428,7 +428,7 @@ def net_cell(each: CompareRow) -> Cell:
     """Build the cell with the net saving at worst; green only if the whole range is known and positive."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
-    low = each.recoveries.band_low
+    low, _ = each.recoveries.net
     if low is None:
         return Cell(NOTHING, style="table--faint")
     text = ON_SCREEN.dollars(low)
@@ -588,7 +588,8 @@ def not_measured_words(each: CompareRow) -> str:
 
 def refetch_risk(found: Recoveries) -> str:
     """Describe the cut text that was needed later and the remaining saving; see `recovery_words`."""
-    return recovery_words(found.refetched, found.needed, (found.saved, found.net), found.break_even, ON_SCREEN)
+    even = found.later.break_even_recoveries
+    return recovery_words(found.refetched, found.needed, (found.saved, found.net), even, ON_SCREEN)
 
 
 def _consistent_cost(cost: float, baseline: ComparedPlan | None) -> str:
