@@ -1,5 +1,8 @@
 """Validation of sessions as data and as text: per session, and by format and provider."""
 
+# The schema needs the types at run time.
+# ruff: noqa: TC001
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -8,25 +11,25 @@ import numpy as np
 from msgspec import Struct
 from rich.text import Text
 
-from inspector.replay.quantity import DOLLAR_DIGITS, Count, about
+from inspector.replay.analysis.validation import (
+    LearnedCaches,
+    Outlier,
+    OverheadShift,
+    Prediction,
+    RecordedCut,
+    ResultFit,
+    Violation,
+)
+from inspector.replay.quantity import SHARE_DIGITS, Count, about
 from inspector.report.layout import HEADING, WARNING, WIDTH, Page
-from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN, rounded, with_minus_sign
+from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN, with_minus_sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.replay.analysis.validation import (
-        LearnedCaches,
-        Prediction,
-        PromptFit,
-        RecordedCut,
-        Validation,
-        Violation,
-    )
+    from inspector.replay.analysis.validation import Validation
     from inspector.session.model import Session
 
-
-SHARE_DIGITS = 6
 
 ALL_FORMATS: Final = "all"
 """Format of a row over sessions of all formats."""
@@ -84,8 +87,8 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
     held_out_median: Annotated[float | None, about("Median error of calls held out from the calibration.")] = None
     held_out_p90: Annotated[float | None, about("90th percentile error of calls held out from the calibration.")] = None
     beyond: Annotated[Count, about("Calls with a prompt error above one percent.")] = 0
-    outliers: Annotated[list[OutlierFacts], about("Largest of these errors.")] = []
-    shifts: Annotated[list[ShiftFacts], about("Shifts of the overhead.")] = []
+    outliers: Annotated[list[Outlier], about("Largest of these errors.")] = []
+    shifts: Annotated[list[OverheadShift], about("Shifts of the overhead.")] = []
     counted_twice: Annotated[
         Count, about("Calls whose report counts new prompt text twice; judged by a single count.")
     ] = 0
@@ -94,55 +97,27 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
         str,
         about("Source of a borrowed calibration if there are too few calls: its calls and session; empty for none."),
     ] = ""
-    results: Annotated[ResultFacts | None, about("Null if no two reports determine the size of a result.")] = None
+    results: Annotated[ResultFit | None, about("Null if no two reports determine the size of a result.")] = None
     caches: Annotated[list[str], about("Simulated prompt caches.")] = []
-    cache_read: Annotated[ComparedFacts | None, about("Tokens read from the cache.")] = None
-    cache_write: Annotated[ComparedFacts | None, about("Tokens written to the cache.")] = None
+    cache_read: Annotated[Prediction | None, about("Tokens read from the cache.")] = None
+    cache_write: Annotated[Prediction | None, about("Tokens written to the cache.")] = None
     read_elsewhere: Annotated[Count, about("Tokens that first calls read from other sessions' cache entries.")] = 0
     read_missed: Annotated[Count, about("Tokens not read although the cache still held them by the rules.")] = 0
     read_found: Annotated[Count, about("Tokens read although the cache no longer held them by the rules.")] = 0
     reads_met: Annotated[
         float | None, about("Share of calls with a cache read within two percent of the prediction.")
     ] = None
-    cost: Annotated[ComparedFacts | None, about("Dollars.")] = None
+    cost: Annotated[Prediction | None, about("Dollars.")] = None
     learned: Annotated[
-        LearnedFacts | None,
+        LearnedCaches | None,
         about("Cache predictions for each half of the calls learned from the other half; null if a half has no call."),
     ] = None
     baseline_cost: Annotated[
-        ComparedFacts | None, about("Cost of the replay without a plan, which starts from the report.")
+        Prediction | None, about("Cost of the replay without a plan, which starts from the report.")
     ] = None
-    cuts: Annotated[list[CutFacts], about("Cuts by the agent itself.")] = []
+    cuts: Annotated[list[RecordedCut], about("Cuts by the agent itself.")] = []
     unknown_prompts: Annotated[Count, about("Reported prompts of which the file holds nothing.")] = 0
-    broken: Annotated[list[BrokenFacts], about("Violated invariants.")] = []
-
-
-class BrokenFacts(Struct, frozen=True, kw_only=True):
-    """A violated invariant of a session."""
-
-    invariant: Annotated[str, about("The invariant.")]
-    call: Annotated[Count | None, about("The call that violates it, counted from 1; null if it is not about a call.")]
-    detail: Annotated[str, about("Size of the violation.")]
-
-
-class ComparedFacts(Struct, frozen=True, kw_only=True):
-    """One total, recorded and predicted."""
-
-    recorded: Annotated[float | None, about("Recorded by the session.")]
-    predicted: Annotated[float | None, about("Predicted without that report.")]
-    off: Annotated[float | None, about("Relative error of the prediction: 0.01 is one percent too much.")]
-
-
-class LearnedFacts(Struct, frozen=True, kw_only=True):
-    """Cache predictions for one half of the calls learned from the other half, both ways."""
-
-    cache_read: Annotated[ComparedFacts, about("Tokens read from the cache.")]
-    cache_write: Annotated[ComparedFacts, about("Tokens written to the cache.")]
-    cost: Annotated[ComparedFacts, about("Dollars.")]
-    later_cost: Annotated[ComparedFacts, about("Dollars of all calls except the first of every conversation.")]
-    low: Annotated[float | None, about("Lower end of the 90 % interval, in dollars.")]
-    high: Annotated[float | None, about("Upper end of the 90 % interval, in dollars.")]
-    within: Annotated[bool | None, about("True if the recorded cost is in the interval.")]
+    broken: Annotated[list[Violation], about("Violated invariants.")] = []
 
 
 class CostErrors(Struct, frozen=True, kw_only=True):
@@ -169,45 +144,6 @@ class ProviderFacts(Struct, frozen=True, kw_only=True):
     in_band: Annotated[Count, about("Sessions with a cost in the 90 % interval.")]
 
 
-class OutlierFacts(Struct, frozen=True, kw_only=True):
-    """A call with a prompt that is off by more than one percent."""
-
-    call: Annotated[Count, about("Call number, from 1.")]
-    reported: Annotated[Count, about("Prompt tokens reported.")]
-    predicted: Annotated[int, about("Prompt tokens predicted.")]
-    off: Annotated[float, about("Relative error of the prediction.")]
-    brought: Annotated[str, about("Content that entered the context with it.")]
-
-
-class ShiftFacts(Struct, frozen=True, kw_only=True):
-    """A call at which content appeared or disappeared that the file does not show."""
-
-    call: Annotated[Count, about("Call number, from 1.")]
-    tokens: Annotated[int, about("Tokens added, or removed if negative.")]
-
-
-class CutFacts(Struct, frozen=True, kw_only=True):
-    """A cut by the agent itself, compared with its replay."""
-
-    call: Annotated[Count, about("The first call after it, counted from 1.")]
-    what: Annotated[str, about("Compared quantity.")]
-    results: Annotated[Count, about("Cleared results; 0 for a full compaction.")]
-    missing: Annotated[Count, about("Number of these that the file does not hold.")]
-    recorded: Annotated[int, about("Tokens by the agent's own count; for cleared results, their number.")]
-    replayed: Annotated[int, about("The same by our replay, with the agent's own rule if it has one.")]
-    measured: Annotated[int | None, about("Tokens on the provider's scale, if the agent's rule uses another.")]
-    off: Annotated[float | None, about("Relative error of the replay.")]
-    alike: Annotated[int | None, about("Results cleared by both.")] = None
-
-
-class ResultFacts(Struct, frozen=True, kw_only=True):
-    """Local estimates of single tool results, compared with the difference of two reported prompts."""
-
-    results: Annotated[Count, about("Results of 300 tokens and more with a size determined by two reports.")]
-    median: Annotated[float, about("Median error.")]
-    p90: Annotated[float, about("90th percentile error.")]
-
-
 def session_validation(
     path: str,
     session: Session,
@@ -217,13 +153,9 @@ def session_validation(
     unknown_prompts: int = 0,
 ) -> SessionValidation:
     models = list(session.models)
-    not_held = [
-        BrokenFacts(invariant=each.invariant.value, call=each.call + 1 if each.call >= 0 else None, detail=each.detail)
-        for each in broken
-    ]
     if found is None:
         return SessionValidation(
-            path=path, format=session.format, models=models, calls=0, verdict="no usage", broken=not_held
+            path=path, format=session.format, models=models, calls=0, verdict="no usage", broken=list(broken)
         )
     fit = found.fit
     return SessionValidation(
@@ -238,31 +170,25 @@ def session_validation(
         held_out_median=_share_of(fit.held_out_median),
         held_out_p90=_share_of(fit.held_out_nine_of_ten),
         beyond=fit.beyond,
-        outliers=_outlier_facts(fit),
-        shifts=[ShiftFacts(call=call + 1, tokens=tokens) for call, tokens in fit.shifts],
+        outliers=list(fit.outliers),
+        shifts=list(fit.shifts),
         counted_twice=fit.counted_twice,
         readings={model: reading.value for model, reading in found.readings.items()},
         borrowed=found.borrowed,
-        results=None
-        if found.results is None
-        else ResultFacts(
-            results=found.results.results,
-            median=round(found.results.median, SHARE_DIGITS),
-            p90=round(found.results.nine_of_ten, SHARE_DIGITS),
-        ),
+        results=found.results,
         caches=list(found.caches),
-        cache_read=_compared_facts(found.cache_read),
-        cache_write=_compared_facts(found.cache_write),
+        cache_read=found.cache_read,
+        cache_write=found.cache_write,
         read_elsewhere=found.gaps.elsewhere,
         read_missed=found.gaps.missed,
         read_found=found.gaps.found,
         reads_met=_share_of(found.reads_met),
-        cost=_compared_facts(found.cost),
-        learned=_learned_facts(found.learned),
-        baseline_cost=_compared_facts(found.baseline_cost),
-        cuts=[_cut_facts(cut) for cut in found.cuts],
+        cost=found.cost,
+        learned=found.learned,
+        baseline_cost=found.baseline_cost,
+        cuts=list(found.cuts),
         unknown_prompts=unknown_prompts,
-        broken=not_held,
+        broken=list(broken),
     )
 
 
@@ -272,55 +198,6 @@ def _verdict_on(found: Validation, thresholds: Thresholds) -> Literal["within", 
     if not found.fit.is_judged:
         return "too few calls"
     return "within" if found.fit.keeps(thresholds.median, thresholds.p90) else "beyond"
-
-
-def _outlier_facts(fit: PromptFit) -> list[OutlierFacts]:
-    return [
-        OutlierFacts(
-            call=each.call + 1,
-            reported=each.reported,
-            predicted=each.predicted,
-            off=round(each.off, SHARE_DIGITS),
-            brought=each.brought,
-        )
-        for each in fit.outliers
-    ]
-
-
-def _cut_facts(cut: RecordedCut) -> CutFacts:
-    return CutFacts(
-        call=cut.call + 1,
-        what=cut.what,
-        results=cut.results,
-        missing=cut.missing,
-        recorded=cut.recorded,
-        replayed=cut.replayed,
-        measured=cut.measured,
-        off=rounded(cut.off, SHARE_DIGITS),
-        alike=cut.alike,
-    )
-
-
-def _compared_facts(compared: Prediction) -> ComparedFacts:
-    return ComparedFacts(
-        recorded=rounded(compared.recorded, DOLLAR_DIGITS),
-        predicted=rounded(compared.predicted, DOLLAR_DIGITS),
-        off=rounded(compared.off, SHARE_DIGITS),
-    )
-
-
-def _learned_facts(found: LearnedCaches | None) -> LearnedFacts | None:
-    if found is None:
-        return None
-    return LearnedFacts(
-        cache_read=_compared_facts(found.cache_read),
-        cache_write=_compared_facts(found.cache_write),
-        cost=_compared_facts(found.cost),
-        later_cost=_compared_facts(found.later_cost),
-        low=rounded(found.low, DOLLAR_DIGITS),
-        high=rounded(found.high, DOLLAR_DIGITS),
-        within=found.is_within,
-    )
 
 
 def _share_of(value: float) -> float | None:
@@ -361,7 +238,7 @@ def _facts(format_: str, provider: str, sessions: list[SessionValidation]) -> Pr
     )
 
 
-def _errors(costs: list[ComparedFacts]) -> CostErrors | None:
+def _errors(costs: list[Prediction]) -> CostErrors | None:
     known = [(each.recorded, each.predicted) for each in costs if each.recorded and each.predicted is not None]
     if not known:
         return None
@@ -473,7 +350,7 @@ def _outlier(off: float, reported: int, brought: str) -> str:
     return f"{_signed(off)} of {reported:,}{came}"
 
 
-def _tokens(compared: ComparedFacts | None) -> str:
+def _tokens(compared: Prediction | None) -> str:
     if compared is None or (not compared.recorded and not compared.predicted):
         return NOTHING
     return f"{IN_TEXT.whole(compared.recorded)} recorded, {IN_TEXT.whole(compared.predicted)} predicted{_off(compared)}"
@@ -507,7 +384,7 @@ def _learned_rows(session: SessionValidation) -> list[tuple[str, str]]:
     return [("  learned", f"{text}, each half of the calls learned from the other")]
 
 
-def _cut_words(cut: CutFacts) -> str:
+def _cut_words(cut: RecordedCut) -> str:
     off = "" if cut.off is None else f" ({_signed(cut.off)})"
     if cut.what == "tokens saved":
         absent = f", {cut.missing} of them not recorded" if cut.missing else ""
@@ -571,7 +448,7 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no session"
 
 
-def _off(compared: ComparedFacts) -> str:
+def _off(compared: Prediction) -> str:
     return "" if compared.off is None else f" ({_signed(compared.off)})"
 
 

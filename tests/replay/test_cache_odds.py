@@ -289,7 +289,7 @@ def test_a_session_that_caches_as_it_did_is_predicted_by_either_half():
     # Four similar calls next to 120 in this session raise the expected reads slightly above the actual ones.
     assert found.cost.off == pytest.approx(0, abs=0.08)
     assert found.cache_read.off == pytest.approx(0, abs=0.03)
-    assert found.is_within
+    assert found.within
 
 
 def test_a_route_without_a_cache_and_one_that_counts_no_writes_are_known_by_the_other_half():

@@ -100,7 +100,7 @@ def test_prompts_are_met_within_the_promise_or_it_is_stated_which_calls_are_in_t
         assert fit.beyond >= len(fit.outliers)
         for outlier in fit.outliers:
             assert abs(outlier.off) > 0.01
-            assert outlier.reported == session.calls[outlier.call].usage.prompt
+            assert outlier.reported == session.calls[outlier.call - 1].usage.prompt
     assert kept >= 19
 
 
@@ -182,7 +182,7 @@ def test_calls_that_are_far_off_are_named_with_what_they_brought():
     fit = prompt_fit(inputs_of(dataclasses.replace(session, calls=tuple(calls))))
 
     assert fit.outliers
-    assert all(outlier.call in range(10, 26) for outlier in fit.outliers)
+    assert all(outlier.call in range(11, 27) for outlier in fit.outliers)
     assert {outlier.brought for outlier in fit.outliers} == {"tool result, tool call"}
     assert fit.beyond >= len(fit.outliers)
     assert not np.isnan(fit.held_out_median)

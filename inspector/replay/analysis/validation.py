@@ -31,10 +31,10 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import hypot
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
 from inspector.replay.analysis.breakdown import resend_cost, results_by_difference
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts, first_call_after
@@ -46,6 +46,7 @@ from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_p
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import CLEARED, results_by_call_id
 from inspector.replay.engine.token_scale import fit_contents, prompt_contents
+from inspector.replay.quantity import DOLLAR_DIGITS, SHARE_DIGITS, Count, about
 from inspector.session.model import BlockKind
 from inspector.session.reading_check import compare_followed, independent_totals, totals_of
 from inspector.strategies.core.operations import ReplaceText
@@ -69,35 +70,23 @@ _CHARACTERS_PER_TOKEN = 4
 _NEVER_CLEARED = "skill"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCut:
-    """One compaction, full or partial.
+class RecordedCut(Struct, frozen=True, kw_only=True):
+    """A cut by the agent itself, compared with its replay."""
 
-    Attributes:
-        call: The first call after it.
-        what: Compared quantity: `context before`, `context after`, `tokens saved` or `results blanked`.
-        results: Results that were cleared; 0 for a full compaction.
-        missing: The number of these that are not in the file.
-        recorded: Tokens reported by the agent or the provider, or the number of results.
-        replayed: Tokens by our replay; for savings, by the agent's estimation rule; for results, the number that its
-            clearing rule selects here.
-        measured: Tokens on the provider's scale if `replayed` uses the agent's rule; otherwise None.
-        alike: Number of results that both the agent and the replay clear; None if tokens are compared.
-    """
+    call: Annotated[Count, about("The first call after it, counted from 1.")]
+    what: Annotated[str, about("Compared quantity.")]
+    results: Annotated[Count, about("Cleared results; 0 for a full compaction.")] = 0
+    missing: Annotated[Count, about("Number of these that the file does not hold.")] = 0
+    recorded: Annotated[int, about("Tokens by the agent's own count; for cleared results, their number.")]
+    replayed: Annotated[int, about("The same by our replay, with the agent's own rule if it has one.")]
+    measured: Annotated[int | None, about("Tokens on the provider's scale, if the agent's rule uses another.")] = None
+    off: Annotated[float | None, about("Relative error of the replay.")]
+    alike: Annotated[int | None, about("Results cleared by both.")] = None
 
-    call: int
-    what: str
-    results: int
-    missing: int
-    recorded: int
-    replayed: int
-    measured: int | None = None
-    alike: int | None = None
 
-    @property
-    def off(self) -> float | None:
-        """Relative error of the replay."""
-        return self.replayed / self.recorded - 1 if self.recorded else None
+def _relative_error(recorded: float | None, predicted: float | None) -> float | None:
+    """Return the error as a share of the recorded value; None if that is zero, or one is unknown."""
+    return round(predicted / recorded - 1, SHARE_DIGITS) if recorded and predicted is not None else None
 
 
 def recorded_cuts(baseline: Replay) -> tuple[RecordedCut, ...]:
@@ -118,14 +107,16 @@ def _partial(baseline: Replay) -> Iterator[RecordedCut]:
         blocks = [session.blocks[block] for block in named]
         whole = int(inputs.table.tokens[named].sum())
         left = len(named) * inputs.table.text_tokens(notice)
+        replayed = sum(block.characters for block in blocks) // _CHARACTERS_PER_TOKEN
         yield RecordedCut(
-            call=bisect_left(responses, compaction.message),
+            call=bisect_left(responses, compaction.message) + 1,
             what="tokens saved",
             results=len(compaction.cleared_tool_call_ids),
             missing=len(compaction.cleared_tool_call_ids) - len(named),
             recorded=compaction.tokens_saved,
-            replayed=sum(block.characters for block in blocks) // _CHARACTERS_PER_TOKEN,
+            replayed=replayed,
             measured=round(inputs.scale.calibration.ratio * (whole - left)),
+            off=_relative_error(compaction.tokens_saved, replayed),
         )
 
 
@@ -141,12 +132,12 @@ def _same_results(baseline: Replay) -> Iterator[RecordedCut]:
         ours = cleared_by(rule, baseline.history, compaction.message) - gone
         gone |= named
         yield RecordedCut(
-            call=bisect_left(responses, compaction.message),
+            call=bisect_left(responses, compaction.message) + 1,
             what="results blanked",
             results=len(named),
-            missing=0,
             recorded=len(named),
             replayed=len(ours),
+            off=_relative_error(len(named), len(ours)),
             alike=len(named & ours),
         )
 
@@ -169,7 +160,7 @@ def _left(baseline: Replay) -> Iterator[RecordedCut]:
             continue
         unseen = float(inputs.recorded.prompt[began] - shown[began])
         recorded = int(inputs.recorded.prompt[call])
-        yield RecordedCut(call, "context after", 0, 0, recorded, round(float(shown[call]) + unseen))
+        yield _full_cut(call + 1, "context after", recorded, round(float(shown[call]) + unseen))
 
 
 def _full(baseline: Replay) -> Iterator[RecordedCut]:
@@ -177,7 +168,12 @@ def _full(baseline: Replay) -> Iterator[RecordedCut]:
     for index, forecast in compaction_forecasts(baseline, asked_for=True):
         reported = compactions[index].tokens_before
         if reported and forecast.prompt_tokens is not None:
-            yield RecordedCut(forecast.call - 1, "context before", 0, 0, reported, forecast.prompt_tokens)
+            yield _full_cut(forecast.call, "context before", reported, forecast.prompt_tokens)
+
+
+def _full_cut(call: int, what: str, recorded: int, replayed: int) -> RecordedCut:
+    error = _relative_error(recorded, replayed)
+    return RecordedCut(call=call, what=what, recorded=recorded, replayed=replayed, off=error)
 
 
 class ClearRule(NamedTuple):
@@ -235,19 +231,17 @@ _MOST_OUTLIERS = 5
 _SHOWN_KINDS = (BlockKind.IMAGE, BlockKind.DOCUMENT, BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """Recorded and predicted value of one total, in tokens or dollars."""
+class Prediction(Struct, frozen=True, kw_only=True):
+    """One total, recorded and predicted."""
 
-    recorded: float | None
-    predicted: float | None
+    recorded: Annotated[float | None, about("Recorded by the session.")]
+    predicted: Annotated[float | None, about("Predicted without that report.")]
+    off: Annotated[float | None, about("Relative error of the prediction: 0.01 is one percent too much.")]
 
-    @property
-    def off(self) -> float | None:
-        """Relative error of the prediction; None if the recorded value is zero or unknown."""
-        if not self.recorded or self.predicted is None:
-            return None
-        return self.predicted / self.recorded - 1
+    @classmethod
+    def of(cls, recorded: float | None, predicted: float | None) -> Prediction:
+        first, second = (None if each is None else round(each, DOLLAR_DIGITS) for each in (recorded, predicted))
+        return cls(recorded=first, predicted=second, off=_relative_error(recorded, predicted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,33 +259,29 @@ class CacheGaps:
     found: int
 
 
-@dataclass(frozen=True, slots=True)
-class ResultFit:
-    """Relative errors of predicted tool result sizes, with their median and 90th percentile."""
+class ResultFit(Struct, frozen=True, kw_only=True):
+    """Local estimates of single tool results, compared with the difference of two reported prompts."""
 
-    results: int
-    median: float
-    nine_of_ten: float
+    results: Annotated[Count, about("Results of 300 tokens and more with a size determined by two reports.")]
+    median: Annotated[float, about("Median error.")]
+    p90: Annotated[float, about("90th percentile error.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Outlier:
-    """A call with a prompt error beyond the promise.
+class Outlier(Struct, frozen=True, kw_only=True):
+    """A call with a prompt that is off by more than one percent."""
 
-    Attributes:
-        reported: Reported prompt tokens.
-        predicted: Predicted prompt tokens.
-        brought: Kinds of blocks added by this call: `image, tool result`.
-    """
+    call: Annotated[Count, about("Call number, from 1.")]
+    reported: Annotated[Count, about("Prompt tokens reported.")]
+    predicted: Annotated[int, about("Prompt tokens predicted.")]
+    off: Annotated[float, about("Relative error of the prediction.")]
+    brought: Annotated[str, about("Content that entered the context with it.")]
 
-    call: int
-    reported: int
-    predicted: int
-    brought: str
 
-    @property
-    def off(self) -> float:
-        return self.predicted / self.reported - 1
+class OverheadShift(Struct, frozen=True, kw_only=True):
+    """A call at which content appeared or disappeared that the file does not show."""
+
+    call: Annotated[Count, about("Call number, from 1.")]
+    tokens: Annotated[int, about("Tokens added, or removed if negative.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +296,7 @@ class PromptFit:
         held_out_nine_of_ten: 90th percentile of the error for these.
         outliers: The calls with the largest errors beyond the promise for nine of ten, largest first.
         beyond: Number of such calls.
-        shifts: Calls at which the overhead shifted because of unrecorded changes; call, tokens.
+        shifts: Calls at which the overhead shifted because of unrecorded changes.
         counted_twice: Number of calls with a report that counts new text twice; they are judged with single counts.
     """
 
@@ -317,7 +307,7 @@ class PromptFit:
     held_out_nine_of_ten: float
     outliers: tuple[Outlier, ...]
     beyond: int
-    shifts: tuple[tuple[int, int], ...]
+    shifts: tuple[OverheadShift, ...]
     counted_twice: int
 
     @property
@@ -330,30 +320,16 @@ class PromptFit:
         return self.is_judged and self.median <= median and self.nine_of_ten <= nine_of_ten
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedCaches:
-    """Cache usage of each half of the calls, predicted from the other half.
+class LearnedCaches(Struct, frozen=True, kw_only=True):
+    """Cache predictions for one half of the calls learned from the other half, both ways."""
 
-    Attributes:
-        cost: Dollars.
-        later_cost: Dollars of all calls except the first of every conversation, because its read depends on entries of
-            other sessions.
-        low: Lower bound in dollars for nine of ten such sessions; None without a price.
-    """
-
-    cache_read: Prediction
-    cache_write: Prediction
-    cost: Prediction
-    later_cost: Prediction
-    low: float | None
-    high: float | None
-
-    @property
-    def is_within(self) -> bool | None:
-        """True if the recorded cost is within the bounds; None without a price."""
-        if self.cost.recorded is None or self.low is None or self.high is None:
-            return None
-        return self.low <= self.cost.recorded <= self.high
+    cache_read: Annotated[Prediction, about("Tokens read from the cache.")]
+    cache_write: Annotated[Prediction, about("Tokens written to the cache.")]
+    cost: Annotated[Prediction, about("Dollars.")]
+    later_cost: Annotated[Prediction, about("Dollars of all calls except the first of every conversation.")]
+    low: Annotated[float | None, about("Lower end of the 90 % interval, in dollars.")]
+    high: Annotated[float | None, about("Upper end of the 90 % interval, in dollars.")]
+    within: Annotated[bool | None, about("True if the recorded cost is in the interval.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,13 +390,13 @@ def validate(inputs: ReplayInputs) -> Validation | None:
         calls=int(mine.sum()),
         fit=prompt_fit(inputs),
         caches=tuple(dict.fromkeys(cache.title for cache in predicted.inputs.cache_models.values())),
-        cache_read=Prediction(int(recorded.cache_read[mine].sum()), int(read[mine].sum())),
-        cache_write=Prediction(int(recorded.cache_write[mine].sum()), int(write[mine].sum())),
+        cache_read=Prediction.of(int(recorded.cache_read[mine].sum()), int(read[mine].sum())),
+        cache_write=Prediction.of(int(recorded.cache_write[mine].sum()), int(write[mine].sum())),
         gaps=_gaps(inputs, read),
         reads_met=float(near.mean()),
-        cost=Prediction(_dollars(cost), _dollars(predicted.ledger.cost[mine])),
+        cost=Prediction.of(_dollars(cost), _dollars(predicted.ledger.cost[mine])),
         learned=learned_caches(inputs),
-        baseline_cost=Prediction(_dollars(cost), _dollars(baseline.ledger.cost[mine])),
+        baseline_cost=Prediction.of(_dollars(cost), _dollars(baseline.ledger.cost[mine])),
         cuts=recorded_cuts(baseline),
         results=result_fit(inputs),
         readings=inputs.scale.calibration.readings,
@@ -448,18 +424,20 @@ def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
         cost[half] = found.ledger.cost[half]
         deviations.append(read_spread(found).deviation(hidden))
     recorded = inputs.recorded
-    dollars = _dollars(cost[reported])
     result = inputs.rates.cost(recorded, inputs.output)
+    dollars, billed = _dollars(cost[reported]), _dollars(result[reported])
     later = inputs.reported & (inputs.previous_call >= 0)
     # The uncertainty of both halves is fitted separately, so their errors are independent.
     wide = NINE_OF_TEN * hypot(*deviations)
     return LearnedCaches(
-        cache_read=Prediction(int(recorded.cache_read[reported].sum()), int(read.sum())),
-        cache_write=Prediction(int(recorded.cache_write[reported].sum()), int(write.sum())),
-        cost=Prediction(_dollars(result[reported]), dollars),
-        later_cost=Prediction(_dollars(result[later]), _dollars(cost[later])),
-        low=None if dollars is None else dollars - wide,
-        high=None if dollars is None else dollars + wide,
+        cache_read=Prediction.of(int(recorded.cache_read[reported].sum()), int(read.sum())),
+        cache_write=Prediction.of(int(recorded.cache_write[reported].sum()), int(write.sum())),
+        cost=Prediction.of(billed, dollars),
+        # The read of a first call depends on entries of other sessions.
+        later_cost=Prediction.of(_dollars(result[later]), _dollars(cost[later])),
+        low=None if dollars is None else round(dollars - wide, DOLLAR_DIGITS),
+        high=None if dollars is None else round(dollars + wide, DOLLAR_DIGITS),
+        within=None if dollars is None or billed is None else dollars - wide <= billed <= dollars + wide,
     )
 
 
@@ -512,7 +490,8 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
     reported = np.array([sizes[block] for block in blocks.tolist()])
     ours = inputs.scale.calibration.ratio * inputs.table.tokens[blocks] + inputs.scale.uncounted[blocks]
     off = np.abs(ours / reported - 1)
-    return ResultFit(len(blocks), float(np.median(off)), float(np.quantile(off, 0.9)))
+    median, p90 = (round(float(each), SHARE_DIGITS) for each in (np.median(off), np.quantile(off, 0.9)))
+    return ResultFit(results=len(blocks), median=median, p90=p90)
 
 
 def prompt_fit(inputs: ReplayInputs) -> PromptFit:
@@ -529,12 +508,9 @@ def prompt_fit(inputs: ReplayInputs) -> PromptFit:
         nine_of_ten=fit.residual_p90,
         held_out_median=float(np.median(held_out)) if len(held_out) else float("nan"),
         held_out_nine_of_ten=float(np.quantile(held_out, 0.9)) if len(held_out) else float("nan"),
-        outliers=tuple(
-            Outlier(call, int(reported[call]), round(float(predicted[call])), _brought(inputs, call))
-            for call in furthest
-        ),
+        outliers=tuple(_outlier(inputs, call, int(reported[call]), round(float(predicted[call]))) for call in furthest),
         beyond=len(beyond),
-        shifts=tuple((shift.call, shift.tokens) for shift in fit.shifts),
+        shifts=tuple(OverheadShift(call=shift.call + 1, tokens=shift.tokens) for shift in fit.shifts),
         counted_twice=int(np.count_nonzero(counted_twice(inputs.history))),
     )
 
@@ -553,12 +529,18 @@ def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def _brought(inputs: ReplayInputs, call: int) -> str:
+def _outlier(inputs: ReplayInputs, call: int, reported: int, predicted: int) -> Outlier:
     history = inputs.history
     kinds = {BlockKind(int(kind)) for kind in history.kind[history.enters == call]}
     media = any(history.session.blocks[block].media for block in np.flatnonzero(history.enters == call).tolist())
     named = [kind.label for kind in _SHOWN_KINDS if kind in kinds]
-    return ", ".join(["image or document", *named] if media and BlockKind.IMAGE not in kinds else named)
+    return Outlier(
+        call=call + 1,
+        reported=reported,
+        predicted=predicted,
+        off=round(predicted / reported - 1, SHARE_DIGITS),
+        brought=", ".join(["image or document", *named] if media and BlockKind.IMAGE not in kinds else named),
+    )
 
 
 def _dollars(costs: NDArray[np.float64]) -> float | None:
@@ -583,19 +565,19 @@ class Invariant(StrEnum):
     USAGE = "usage equals an independent count"
 
 
-class Violation(NamedTuple):
-    """A violated invariant; `call` is -1 if it concerns no call, and `detail` has no session content."""
+class Violation(Struct, frozen=True):
+    """A violated invariant of a session."""
 
-    invariant: Invariant
-    call: int
-    detail: str
+    invariant: Annotated[str, about("The invariant.")]
+    call: Annotated[Count | None, about("The call that violates it, counted from 1; null if it is not about a call.")]
+    detail: Annotated[str, about("Size of the violation.")]
 
 
 def violations_in_file(session: Session) -> tuple[Violation, ...]:
     """Compare a session with its file, read again; raise `TemporaryFolderError` without a temporary folder."""
     found: list[Violation] = []
     if differs := compare_followed(session.path):
-        found.append(Violation(Invariant.GROWTH, -1, f"{differs} differ"))
+        found.append(Violation(Invariant.GROWTH, None, f"{differs} differ"))
     try:
         plain = independent_totals(session)
     except OSError:
@@ -603,7 +585,7 @@ def violations_in_file(session: Session) -> tuple[Violation, ...]:
     if plain is not None and plain != (ours := totals_of(session)):
         named = zip(plain._fields, ours, plain, strict=True)
         detail = ", ".join(f"{name} {mine:,}, independent count {theirs:,}" for name, mine, theirs in named)
-        found.append(Violation(Invariant.USAGE, -1, detail.replace("_", " ")))
+        found.append(Violation(Invariant.USAGE, None, detail.replace("_", " ")))
     return tuple(found)
 
 
@@ -616,11 +598,11 @@ def _ledger(baseline: Replay) -> Iterator[Violation]:
     ledger, inputs = baseline.ledger, baseline.inputs
     served = (ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, ledger.uncached)
     for call in np.flatnonzero(np.minimum.reduce(served) < 0).tolist():
-        yield Violation(Invariant.SHARES, call, "a negative number of tokens read, written or uncached")
+        yield Violation(Invariant.SHARES, call + 1, "a negative number of tokens read, written or uncached")
     for call in np.flatnonzero(sum(served) != ledger.prompt_tokens).tolist():
-        yield Violation(Invariant.SUMS, call, "tokens read, written and uncached do not add up to the prompt")
+        yield Violation(Invariant.SUMS, call + 1, "tokens read, written and uncached do not add up to the prompt")
     for call in np.flatnonzero(inputs.reported & (ledger.prompt_tokens != inputs.recorded.prompt)).tolist():
-        yield Violation(Invariant.SUMS, call, "without a plan, the replayed prompt differs from the reported one")
+        yield Violation(Invariant.SUMS, call + 1, "without a plan, the replayed prompt differs from the reported one")
 
 
 def _largest(baseline: Replay) -> Iterator[Violation]:
@@ -629,7 +611,7 @@ def _largest(baseline: Replay) -> Iterator[Violation]:
     most = float(inputs.sizes.whole.max(initial=0.0))
     for block in sent[inputs.block_tokens[sent] > most + ROUNDING].tolist():
         yield Violation(
-            Invariant.LARGEST, -1, f"block {block + 1:,}: {inputs.block_tokens[block]:,.0f} of at most {most:,.0f}"
+            Invariant.LARGEST, None, f"block {block + 1:,}: {inputs.block_tokens[block]:,.0f} of at most {most:,.0f}"
         )
 
 
@@ -643,20 +625,22 @@ def _prompts(baseline: Replay) -> Iterator[Violation]:
         context = context_at(baseline, state)
         prompt = float(context.prompt.value or 0)
         if min(context.rest, context.rest - context.system, *context.sent.tolist()) < -ROUNDING:
-            yield Violation(Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are outside blocks")
+            yield Violation(
+                Invariant.SHARES, call + 1, f"{context.rest:,.0f} of {prompt:,.0f} tokens are outside blocks"
+            )
         if abs(float(context.sent.sum()) + context.rest - prompt) > ROUNDING:
-            yield Violation(Invariant.SUMS, call, "blocks and the rest do not add up to the prompt")
+            yield Violation(Invariant.SUMS, call + 1, "blocks and the rest do not add up to the prompt")
         breakdown = context_breakdown(baseline, state, resend, Grouping.ROLE, Scope.WINDOW)
         if abs(sum(part.tokens for part in breakdown.parts) - breakdown.everything.tokens) > ROUNDING:
-            yield Violation(Invariant.SUMS, call, "the parts by role do not add up to the prompt")
+            yield Violation(Invariant.SUMS, call + 1, "the parts by role do not add up to the prompt")
         names = {part.name for part in breakdown.parts if not len(part.blocks) and part.tokens > ROUNDING}
         is_blank = call < count and not len(context.blocks) and bool(baseline.inputs.reported[call])
         if is_blank and not names <= {EARLIER, AROUND_TEXTS}:
-            yield Violation(Invariant.EMPTY, call, f"{prompt:,.0f} tokens attributed to {NOT_RECORDED}")
+            yield Violation(Invariant.EMPTY, call + 1, f"{prompt:,.0f} tokens attributed to {NOT_RECORDED}")
     whole = context_breakdown(baseline, baseline.state(count), resend, Grouping.ROLE, Scope.SESSION)
     for part in whole.parts:
         if part.token_calls < -ROUNDING:
-            yield Violation(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.token_calls:,.0f} tokens")
+            yield Violation(Invariant.SHARES, None, f"{part.name} of all prompts: {part.token_calls:,.0f} tokens")
     token_calls = sum(part.token_calls for part in whole.parts)
     if abs(token_calls - float(baseline.ledger.prompt_tokens.sum())) > ROUNDING * max(count, 1):
-        yield Violation(Invariant.SUMS, -1, "the parts do not add up to all prompts")
+        yield Violation(Invariant.SUMS, None, "the parts do not add up to all prompts")
