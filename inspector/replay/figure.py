@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isnan
+from typing import Annotated
+
+from msgspec import Meta
 
 
 class HowKnown(StrEnum):
@@ -43,18 +46,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A projected number with its uncertainty.
+    """A projected number with its range."""
 
-    Attributes:
-        low: The 5th percentile.
-        middle: The projected value.
-        high: The 95th percentile.
-    """
-
-    low: float
-    middle: float
-    high: float
+    low: Annotated[
+        float, Meta(description="The 5th percentile of the resamples; for a saving, after expected re-fetches.")
+    ]
+    middle: Annotated[float, Meta(description="The projected value.")]
+    high: Annotated[float, Meta(description="The 95th percentile.")]
 
     def times(self, factor: float) -> Band:
         """Multiply all three by a non-negative factor."""
         return Band(self.low * factor, self.middle * factor, self.high * factor)
+
+    def rounded(self, digits: int) -> Band:
+        return Band(*(round(each, digits) for each in (self.low, self.middle, self.high)))

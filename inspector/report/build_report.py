@@ -36,12 +36,10 @@ from inspector.report.cache_document import (
     cache_settings,
 )
 from inspector.report.catalogue import (
-    BandFacts,
     CostParts,
     ExplanationFacts,
     FigureSet,
     InputFacts,
-    NextCallsFacts,
     NoticeFacts,
     PlanFacts,
     ProjectionFacts,
@@ -80,7 +78,6 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
-    from inspector.replay.figure import Band
     from inspector.replay.quantity import How
     from inspector.report.document import ReportOptions
     from inspector.strategies.history.history import History
@@ -214,13 +211,13 @@ def _projection_facts(projected: RunProjection) -> ProjectionFacts:
 
 def _next_calls(
     planned: Replay, baseline: Replay, options: ReportOptions, recovery_cost: Mapping[int, float] | None
-) -> NextCallsFacts | None:
+) -> NextCallsProjection | None:
     if options.next_calls is None:
         return None
     projected = project_session(baseline, planned, options.next_calls, recovery_cost)
-    if projected is not None and options.model_uncertainty:
-        projected = replace(projected, cost=projected.cost.widened())
-    return None if projected is None else next_calls_facts(projected)
+    if projected is None:
+        return None
+    return (projected.widened() if options.model_uncertainty else projected).rounded(DOLLAR_DIGITS)
 
 
 def saving(saved: Savings) -> Saving:
@@ -340,20 +337,6 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
     )
 
 
-def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:
-    names = ("baseline_usd", "plan_usd", "saved_usd", "baseline_prompt_tokens", "plan_prompt_tokens")
-    return NextCallsFacts(
-        calls=projection.calls,
-        baseline_usd=_band_facts(projection.cost.baseline),
-        plan_usd=_band_facts(projection.cost.plan),
-        saved_usd=_band_facts(projection.cost.saving),
-        baseline_prompt_tokens=_band_facts(projection.baseline_prompt_tokens),
-        plan_prompt_tokens=_band_facts(projection.plan_prompt_tokens),
-        reaches_window=projection.reaches_window,
-        known=dict.fromkeys(names, HowKnown.PROJECTED.value),
-    )
-
-
 def explanation_facts(explanations: Mapping[str, Explanation]) -> dict[str, ExplanationFacts]:
     return {
         name: ExplanationFacts(
@@ -373,14 +356,6 @@ def explanation_facts(explanations: Mapping[str, Explanation]) -> dict[str, Expl
         )
         for name, each in explanations.items()
     }
-
-
-def _band_facts(band: Band) -> BandFacts:
-    return BandFacts(
-        low=round(band.low, DOLLAR_DIGITS),
-        middle=round(band.middle, DOLLAR_DIGITS),
-        high=round(band.high, DOLLAR_DIGITS),
-    )
 
 
 def ledger_facts(

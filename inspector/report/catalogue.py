@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from inspector.replay.analysis.alternatives import BreakpointPrice
 from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
 from inspector.replay.analysis.compaction_forecast import CompactionForecast
+from inspector.replay.analysis.forecast import NextCallsProjection
 from inspector.replay.analysis.plan_outcome import CacheEffects
 from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH
@@ -309,7 +310,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     notices: Annotated[list[NoticeFacts], about("Notices that the programs it describes would have printed.")] = field(
         default_factory=list
     )
-    next_calls: Annotated[NextCallsFacts | None, about("Null without a number of further calls.")] = None
+    next_calls: Annotated[NextCallsProjection | None, about("Null without a number of further calls.")] = None
     uncertainty: Annotated[
         UncertainSaving | None, about("Saving if the model answers differently; null unless requested.")
     ] = None
@@ -471,21 +472,6 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     )
 
 
-class NextCallsFacts(Struct, frozen=True, kw_only=True):
-    """Projection of the session over a number of further calls."""
-
-    calls: Annotated[Count, about("Number of further calls.")]
-    baseline_usd: Annotated[BandFacts, about("Dollars of all of them without the plan.")]
-    plan_usd: Annotated[BandFacts, about("Dollars of all of them with the plan.")]
-    saved_usd: Annotated[BandFacts, about("Difference of the two; negative if the plan costs more.")]
-    baseline_prompt_tokens: Annotated[BandFacts, about("Prompt of the last call without the plan.")]
-    plan_prompt_tokens: Annotated[BandFacts, about("Prompt of the last call with the plan.")]
-    reaches_window: Annotated[
-        bool, about("True if prompts reach the model's window without the plan, and are limited to it.")
-    ]
-    known: Known
-
-
 class UncertainSaving(Struct, frozen=True, kw_only=True):
     """A saving if the model takes more or fewer turns under a plan than recorded.
 
@@ -501,14 +487,6 @@ class UncertainSaving(Struct, frozen=True, kw_only=True):
         float, figure("with the fewest turns", Unit.DOLLARS, "Dollars saved with the fewest turns.", saves=True)
     ]
     known: Known
-
-
-class BandFacts(Struct, frozen=True, kw_only=True):
-    """A projected number with its range."""
-
-    low: Annotated[float, about("The 5th percentile of the resamples; for a saving, after expected re-fetches.")]
-    middle: Annotated[float, about("The projected value.")]
-    high: Annotated[float, about("The 95th percentile.")]
 
 
 class ExplanationFacts(Struct, frozen=True, kw_only=True):

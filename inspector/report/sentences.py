@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from inspector.hook.records import Trim
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.sessions import StartedTotals, SubagentCost, SubagentCosts
-    from inspector.report.catalogue import BandFacts, ProjectionFacts
+    from inspector.report.catalogue import ProjectionFacts
     from inspector.report.numbers import NumberFormat
     from inspector.session.model import Session
 
@@ -205,20 +205,18 @@ FINER_BELOW = 5
 """A spread with a lower leading digit gets one more digit: 4,900 rounds to hundreds, and so does 600."""
 
 
-def about(band: Band | BandFacts, numbers: NumberFormat) -> str:
+def about(band: Band, numbers: NumberFormat) -> str:
     """Format the middle of a band, rounded to its spread: `$1,400`."""
     return rounded_to(band.middle, band, numbers)
 
 
-def between(band: Band | BandFacts, numbers: NumberFormat) -> str:
+def between(band: Band, numbers: NumberFormat) -> str:
     """Format the ends of a band: `$1,000 to $1,600`; a single amount if both are equal."""
     least, most = rounded_to(band.low, band, numbers, math.floor), rounded_to(band.high, band, numbers, math.ceil)
     return least if least == most else f"{least} to {most}"
 
 
-def rounded_to(
-    value: float, band: Band | BandFacts, numbers: NumberFormat, towards: Callable[[float], float] = round
-) -> str:
+def rounded_to(value: float, band: Band, numbers: NumberFormat, towards: Callable[[float], float] = round) -> str:
     """Format dollars, rounded to the precision of a spread; ends of a range are never rounded optimistically."""
     step = _step(band)
     return numbers.short_dollars(value) if step is None else _written(value, step, numbers, towards)
@@ -237,7 +235,7 @@ def adding_up(before: Band, saved: Band, numbers: NumberFormat) -> tuple[str, st
     return one, two, three
 
 
-def _step(band: Band | BandFacts) -> float | None:
+def _step(band: Band) -> float | None:
     """Return the unit to round a band to, according to its spread; None for a certain amount."""
     spread = band.high - band.low
     if not math.isfinite(spread) or spread <= 0:

@@ -71,9 +71,10 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.figure import Band
     from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissFacts
-    from inspector.report.catalogue import BandFacts, ExplanationFacts, InputFacts, PlanFacts
+    from inspector.report.catalogue import ExplanationFacts, InputFacts, PlanFacts
     from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.folder import FolderLifetimeFacts
     from inspector.report.tables import TotalsRow
@@ -643,7 +644,7 @@ def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     return [(f"next {IN_TEXT.plural(projected.calls, 'call')}", saved + prompts + window)]
 
 
-def _money(band: BandFacts) -> str:
+def _money(band: Band) -> str:
     return f"about {about(band, IN_TEXT)} ({between(band, IN_TEXT)})"
 
 

@@ -24,9 +24,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from math import hypot, sqrt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct, structs
 
 from inspector.replay.analysis.alternatives import compacted_tokens, idle_rule, main_calls
 from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
@@ -34,6 +35,7 @@ from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.context_window import SUMMARY_TOKENS
 from inspector.replay.pricing.rates import CallRates, RateColumn
+from inspector.replay.quantity import Count, Known, about
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -326,30 +328,35 @@ def project_runs(
     return RunProjection(per_run if spread is None else spread.widen(per_run), runs, days_per_month, paid)
 
 
-@dataclass(frozen=True, slots=True)
-class NextCallsProjection:
-    """A continuation of the session at its past rates.
+class NextCallsProjection(Struct, frozen=True, kw_only=True):
+    """Projection of the session over a number of further calls."""
 
-    Each future call takes three values from a resampled call of this session: the growth of its prompt, the shares
-    read, written and uncached, and the response length. The same calls are drawn with and without the plan, so the
-    savings are a paired comparison. Pauses are drawn as well: if the agent compacts idle sessions, a long pause shrinks
-    a large prompt, for the price of a summary request. The band covers the 5th to the 95th percentile of two hundred
-    continuations, and the projection is their median; the cost with the plan is the cost without it minus the savings.
-    As in `RunProjection`, the middle and the lower bound of the savings include all recoveries that the drawn calls
-    needed.
+    calls: Annotated[Count, about("Number of further calls.")]
+    baseline_usd: Annotated[Band, about("Dollars of all of them without the plan.")]
+    plan_usd: Annotated[Band, about("Dollars of all of them with the plan.")]
+    saved_usd: Annotated[Band, about("Difference of the two; negative if the plan costs more.")]
+    baseline_prompt_tokens: Annotated[Band, about("Prompt of the last call without the plan.")]
+    plan_prompt_tokens: Annotated[Band, about("Prompt of the last call with the plan.")]
+    reaches_window: Annotated[
+        bool, about("True if prompts reach the model's window without the plan, and are limited to it.")
+    ]
+    known: Known
 
-    Attributes:
-        cost: Dollars for all of them.
-        baseline_prompt_tokens: The last one's prompt without the plan.
-        plan_prompt_tokens: The last one's prompt with it.
-        reaches_window: True if the prompt grows to the model's window without the plan, where it is capped.
-    """
+    @property
+    def cost(self) -> CostComparison:
+        return CostComparison(self.baseline_usd, self.plan_usd, self.saved_usd)
 
-    calls: int
-    cost: CostComparison
-    baseline_prompt_tokens: Band
-    plan_prompt_tokens: Band
-    reaches_window: bool
+    def widened(self) -> NextCallsProjection:
+        """Widen the bands, because a model may answer differently under the plan."""
+        wide = self.cost.widened()
+        return structs.replace(self, plan_usd=wide.plan, saved_usd=wide.saving)
+
+    def rounded(self, digits: int) -> NextCallsProjection:
+        """Round all bands."""
+        return structs.replace(self, **{name: getattr(self, name).rounded(digits) for name in _BANDS})
+
+
+_BANDS: Final = ("baseline_usd", "plan_usd", "saved_usd", "baseline_prompt_tokens", "plan_prompt_tokens")
 
 
 def project_session(
@@ -416,6 +423,14 @@ def project_next_calls(
 ) -> NextCallsProjection | None:
     """Project the next calls of this session, from its last call on.
 
+    Each future call takes three values from a resampled call of this session: the growth of its prompt, the shares
+    read, written and uncached, and the response length. The same calls are drawn with and without the plan, so the
+    savings are a paired comparison. Pauses are drawn as well: if the agent compacts idle sessions, a long pause shrinks
+    a large prompt, for the price of a summary request. The band covers the 5th to the 95th percentile of two hundred
+    continuations, and the projection is their median; the cost with the plan is the cost without it minus the savings.
+    As in `RunProjection`, the middle and the lower bound of the savings include all recoveries that the drawn calls
+    needed.
+
     Args:
         plan: The replay with it, of the same calls.
         previous_call: Per call, the call its prompt grew from, -1 for the first of a context.
@@ -443,12 +458,16 @@ def project_next_calls(
     after, middle = _around_median(recovered), before.middle - saving.middle
     planned = Band(min(_around_median(with_plan).low, middle), middle, max(after.high, middle))
     cost = CostComparison(before, planned, saving)
+    cost = cost if spread is None else spread.widen(cost, calls)
     return NextCallsProjection(
         calls=calls,
-        cost=cost if spread is None else spread.widen(cost, calls),
+        baseline_usd=cost.baseline,
+        plan_usd=cost.plan,
+        saved_usd=cost.saving,
         baseline_prompt_tokens=_around_median(without_prompt),
         plan_prompt_tokens=_around_median(plan_prompt),
         reaches_window=window is not None and bool(np.median(without_prompt) >= window),
+        known=dict.fromkeys(_BANDS, HowKnown.PROJECTED.value),
     )
 
 
