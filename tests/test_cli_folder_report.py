@@ -18,16 +18,14 @@ from inspector.cli import main
 from inspector.errors import SessionError
 from inspector.fleet.reports import replayed, report_on_folder
 from inspector.fleet.session_tasks import PlanRequest, SessionTask, SessionTerms
-from inspector.replay.analysis.compactions import compaction_aftermaths
+from inspector.replay.analysis.compactions import CompactionAftermath, WorkStretch, compaction_aftermaths
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.specifications import PAGE, folder_charts
 from inspector.report.folder import (
-    AftermathFacts,
     FolderReport,
-    StretchFacts,
     UnreadSession,
     folder_compactions,
     folder_report,
@@ -332,10 +330,10 @@ def test_a_miss_after_a_copied_conversation_counts_once_and_is_no_first_request(
 @pytest.mark.parametrize("order", [1, -1])
 def test_medians_over_compactions_are_known_as_well_as_the_least_known_of_them(order: int) -> None:
     known = ({"actions": "exact", "usd": "estimated"}, {"actions": "exact", "usd": "exact"})[::order]
-    stretches = [StretchFacts(actions=1.0, tokens=10.0, usd=0.5, rereads=0.0, known=each) for each in known]
+    stretches = [WorkStretch(actions=1.0, tokens=10.0, usd=0.5, rereads=0.0, known=each) for each in known]
     found = folder_compactions(
         [
-            AftermathFacts(call=2, calls=1, reached=True, reads=0, after=each, windows=1, elsewhere=each)
+            CompactionAftermath(call=2, calls=1, reached=True, reads=0, after=each, windows=1, elsewhere=each)
             for each in stretches
         ]
         for _ in range(1)
@@ -350,7 +348,7 @@ def test_what_compactions_did_is_that_of_each_session_and_medians_of_all(report:
         baseline = replay_session(open_session(row.path), Plan(), precise=False)
         found = compaction_aftermaths(baseline)
         assert [(each.call, each.calls, each.after.actions, each.windows) for each in row.compactions] == [
-            (each.call + 1, each.after.calls, each.after.actions, each.windows) for each in found
+            (each.call, each.calls, each.after.actions, each.windows) for each in found
         ]
     mine = [each for row in report.sessions for each in row.compactions]
     together = report.compactions

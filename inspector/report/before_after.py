@@ -218,7 +218,7 @@ def _parts(baseline: Replay, whole: Replay) -> list[SessionPart]:
         return Counter(every[call].model for call in found if every[call].response in counted)
 
     misses = by_model(miss.call for miss in cache_misses(whole).misses)
-    compactions = by_model(each.call for each in compaction_aftermaths(whole))
+    compactions = by_model(each.call - 1 for each in compaction_aftermaths(whole))
     again = rereads_of_calls(whole)
     rereads = by_model(call for call in np.flatnonzero(again).tolist() for _ in range(int(again[call])))
     parts = []

@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.cache_misses import CauseTotal
+from inspector.replay.analysis.compactions import WorkStretch
 from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import Output, quantities, quantity
 from inspector.report.catalogue import FigureSet, Saving, legend, totals_shown
-from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts, StretchFacts
+from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
@@ -294,7 +295,7 @@ def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
     if found.after is not None and found.elsewhere is not None:
         rows = tuple(
             (word(entry.label), figures.cell(at, "after", name), figures.cell(at, "elsewhere", name))
-            for name, entry in quantities(StretchFacts).items()
+            for name, entry in quantities(WorkStretch).items()
         )
         parts.append(Table(f"After a compaction, and elsewhere in the same session ({MEDIANS})", AFTERMATH, rows))
         parts.append(

@@ -17,12 +17,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.costs import side_spending
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import BlockKind, ContextCause
 from inspector.strategies.history.reads import path_of
@@ -189,42 +190,33 @@ _WRITING: Final = frozenset({ToolKind.EDIT, ToolKind.WRITE})
 _NAMING: Final = frozenset({ToolKind.READ, *_WRITING})
 
 
-class WorkStretch(NamedTuple):
-    """Consecutive calls of one conversation.
-
-    Attributes:
-        actions: Tool calls from the first of them to the next edit or finished step.
-        tokens: Tokens of their prompts and responses.
-        usd: Dollars of these, NaN without a price.
-        rereads: Of these, reads of files that had been read or written before the first call.
-    """
-
-    calls: int
-    actions: float
-    tokens: float
-    usd: float
-    reads: float
-    rereads: float
+_UNTIL = "until the next edit or finished step"
 
 
-@dataclass(frozen=True)
-class CompactionAftermath:
-    """Work after one compaction.
+class WorkStretch(FigureResult, frozen=True, kw_only=True):
+    """Consecutive calls."""
 
-    Attributes:
-        call: Index of the first call after it.
-        reached: True if an edit or a finished step came before the end of the session or context.
-        after: From that call to the one that reached it, inclusive.
-        elsewhere: Medians over windows of equal length elsewhere in the session; None if there are none.
-    """
+    actions: Annotated[float, figure("actions", Unit.FREE, f"Tool calls {_UNTIL}.")]
+    tokens: Annotated[float, figure("tokens", Unit.TOKENS, "Tokens of the prompts and responses.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of them; null without a price.")]
+    rereads: Annotated[
+        float, figure("re-reads", Unit.FREE, "Reads of files that had been read or written before, at any time.")
+    ]
+    known: Known
 
-    call: int
-    reached: bool
-    after: WorkStretch
-    elsewhere: WorkStretch | None
-    windows: int
-    tokens_known: HowKnown
-    usd_known: HowKnown
+
+class CompactionAftermath(Struct, frozen=True, kw_only=True):
+    """Calls around one compaction."""
+
+    call: Annotated[Count, about("The first call after it, counted from 1.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, f"Calls {_UNTIL}, inclusive.")]
+    reached: Annotated[
+        bool, about("True if an edit or finished step came before the end of the session or the next compaction.")
+    ]
+    reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files in these calls.")]
+    after: Annotated[WorkStretch, about("Figures of these calls.")]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "Windows of equal length elsewhere in the session.")]
+    elsewhere: Annotated[WorkStretch | None, about("Medians of these windows; null if there are none.")]
 
 
 def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
@@ -234,7 +226,7 @@ def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
     if not any(context.cause is ContextCause.COMPACTION for context in session.contexts):
         return ()
     for thread in np.unique(replay.history.call_thread[: replay.history.call_count]).tolist():
-        found += _of_thread(_Work.of(replay, int(thread)), replay.figures)
+        found += _of_thread(_Work.of(replay, int(thread)))
     return tuple(sorted(found, key=lambda each: each.call))
 
 
@@ -262,6 +254,7 @@ class _Work:
         tokens: Per call, prompt and response tokens.
         usd: Per call, dollars.
         reads: Per read of a file, its place and the first place that named the file.
+        figures: Totals of the session, for their confidence.
     """
 
     calls: NDArray[np.int64]
@@ -272,6 +265,7 @@ class _Work:
     tokens: NDArray[np.int64]
     usd: NDArray[np.float64]
     reads: NDArray[np.int64]
+    figures: Figures
 
     @classmethod
     def of(cls, replay: Replay, thread: int) -> _Work:
@@ -310,6 +304,7 @@ class _Work:
             (ledger.prompt_tokens + ledger.output)[calls],
             ledger.cost[calls],
             np.array(reads, dtype=np.int64).reshape(-1, 2),
+            replay.figures,
         )
 
     def goal_after(self, place: int) -> int | None:
@@ -320,18 +315,21 @@ class _Work:
 
     def stretch(self, start: int, stop: int, goal: int) -> WorkStretch:
         """Return the work between two places, with the next goal at a place."""
-        inside = (self.reads[:, 0] >= start) & (self.reads[:, 0] < stop)
-        return WorkStretch(
-            stop - start,
-            float(self.actions[start:goal].sum()),
-            float(self.tokens[start:stop].sum()),
-            float(self.usd[start:stop].sum()),
-            float(inside.sum()),
-            float((inside & (self.reads[:, 1] < start)).sum()),
+        again = self.reads[self.reads_between(start, stop), 1] < start
+        return WorkStretch.of(
+            actions=Figure(float(self.actions[start:goal].sum()), HowKnown.EXACT),
+            tokens=Figure(float(self.tokens[start:stop].sum()), self.figures.prompt_tokens.known),
+            usd=Figure.of(float(self.usd[start:stop].sum()), self.figures.cost_usd.known),
+            rereads=Figure(float(again.sum()), HowKnown.EXACT),
         )
 
+    def reads_between(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Return True per read of a file between two places, bool."""
+        inside: NDArray[np.bool_] = (self.reads[:, 0] >= start) & (self.reads[:, 0] < stop)
+        return inside
 
-def _of_thread(work: _Work, figures: Figures) -> list[CompactionAftermath]:
+
+def _of_thread(work: _Work) -> list[CompactionAftermath]:
     ends = []
     for begin in work.begins:
         goal = work.goal_after(begin)
@@ -343,13 +341,13 @@ def _of_thread(work: _Work, figures: Figures) -> list[CompactionAftermath]:
         windows = list(_windows(work, end - begin, ends))
         found.append(
             CompactionAftermath(
-                int(work.calls[begin]),
-                goal is not None,
-                work.stretch(begin, end, end if goal is None else goal),
-                _medians(windows),
-                len(windows),
-                figures.prompt_tokens.known,
-                figures.cost_usd.known,
+                call=int(work.calls[begin]) + 1,
+                calls=end - begin,
+                reached=goal is not None,
+                reads=int(work.reads_between(begin, end).sum()),
+                after=work.stretch(begin, end, end if goal is None else goal),
+                windows=len(windows),
+                elsewhere=median_stretch(windows),
             )
         )
     return found
@@ -373,11 +371,19 @@ def _windows(work: _Work, length: int, taken: Sequence[tuple[int, int]]) -> list
     return found
 
 
-def _medians(stretches: Sequence[WorkStretch]) -> WorkStretch | None:
-    if not stretches:
+def median_stretch(found: Sequence[WorkStretch]) -> WorkStretch | None:
+    """Return the medians of stretches, each with the lowest confidence; None if there are none."""
+    if not found:
         return None
+    costs = [each.usd for each in found if each.usd is not None]
+    names = dict.fromkeys(name for each in found for name in each.known)
+    hows = {name: [HowKnown(each.known[name]) for each in found if name in each.known] for name in names}
     return WorkStretch(
-        stretches[0].calls, *(float(median(column)) for column in list(zip(*stretches, strict=True))[1:])
+        actions=float(median(each.actions for each in found)),
+        tokens=float(median(each.tokens for each in found)),
+        usd=median(costs) if len(costs) == len(found) else None,
+        rereads=float(median(each.rereads for each in found)),
+        known={name: lowest_confidence(*each).value for name, each in hows.items()},
     )
 
 

@@ -154,7 +154,7 @@ class DetailPane(SessionPane):
                 self.controller.host.run(work, self._take_followed, group="aftermath", description=what)
             return None, None
         _, aftermaths, totals = self._known
-        return next((each for each in aftermaths if each.call == effect.after), None), totals
+        return next((each for each in aftermaths if each.call == effect.after + 1), None), totals
 
     def _take_followed(self, found: Followed) -> None:
         self._known = found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.costs import made_before
@@ -209,20 +208,20 @@ def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     """Compare the calls after a compaction with calls elsewhere in the session; one safe line each."""
     after, other = found.after, found.elsewhere
     until = "until the first file edit or finished step" if found.reached else "without a file edit or a finished step"
-    calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
-    again = f"; {after.rereads:g} of {reads} repeated earlier reads" if after.reads else ""
-    text = f"After it: {calls}, {_work(after, found)} {until}{again}."
+    calls, reads = ON_SCREEN.plural(found.calls, "call"), ON_SCREEN.plural(found.reads, "read")
+    again = f"; {after.rereads:g} of {reads} repeated earlier reads" if found.reads else ""
+    text = f"After it: {calls}, {_work(after)} {until}{again}."
     if other is None:
         return (text,)
     again = f"{other.rereads:g} {'re-read' if other.rereads == 1 else 're-reads'}"
     elsewhere = f"Elsewhere in this session, {calls} (median of {ON_SCREEN.whole(found.windows)} samples)"
-    return (text, f"{elsewhere}: {_work(other, found)}, {again}.")
+    return (text, f"{elsewhere}: {_work(other)}, {again}.")
 
 
-def _work(done: WorkStretch, found: CompactionAftermath) -> str:
-    usd = "" if isnan(done.usd) else f", {ON_SCREEN.qualified(ON_SCREEN.dollars(done.usd), found.usd_known.value)}"
+def _work(done: WorkStretch) -> str:
+    usd = "" if done.usd is None else f", {ON_SCREEN.qualified(ON_SCREEN.dollars(done.usd), done.known['usd'])}"
     actions = f"{done.actions:g} {'action' if done.actions == 1 else 'actions'}"
-    tokens = ON_SCREEN.qualified(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
+    tokens = ON_SCREEN.qualified(ON_SCREEN.whole(done.tokens), done.known["tokens"])
     return f"{actions}, {tokens} tokens{usd}"
 
 
