@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from inspector.replay.analysis.alternatives import ModelSwitch
+from inspector.replay.analysis.best_plan import AsModel
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
 from inspector.replay.analysis.compactions import CompactionTotals
 from inspector.replay.analysis.costs import ModelCost, RecordedCost
@@ -23,7 +24,6 @@ from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.quantity import Count, How, Unit, about, figure
 from inspector.replay.sessions import SubagentCosts
-from inspector.report.as_model import AsModelFacts
 from inspector.report.cache_document import CacheMissesFacts, HourFacts
 from inspector.report.catalogue import CostParts, ExplanationFacts, FigureSet, PlanFacts, Saving
 from inspector.report.sentences import REPLAY_CAVEAT
@@ -98,7 +98,7 @@ class Report(Struct, frozen=True, kw_only=True):
         list[ModelSwitch], about("Projections with other models from some call on; empty unless requested.")
     ] = field(default_factory=list)
     as_model: Annotated[
-        AsModelFacts | None, about("The session and its plans priced as another model; null unless requested.")
+        AsModel | None, about("The session and its plans priced as another model; null unless requested.")
     ] = None
 
 

@@ -28,7 +28,6 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.explain.explanation import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result, utc_time
-from inspector.report.as_model import as_model_facts
 from inspector.report.build_report import (
     best_plan_facts,
     cache_misses_facts,
@@ -68,13 +67,13 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inspector.replay.analysis.best_plan import AsModel
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.costs import RecordedCost
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.replay.sessions import SubagentCosts
-    from inspector.report.as_model import AsModelFacts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.numbers import NumberFormat
     from inspector.session.model import Session
@@ -257,7 +256,7 @@ def _as_model(
     best: BestPlan | None,
     uses: ReuseEvidence,
     progress: Callable[[int, int], None],
-) -> AsModelFacts | None:
+) -> AsModel | None:
     """Compare the given plans, otherwise the recommended ones, at another model's prices, if one was requested."""
     other = priced_baseline(baseline, options.as_model) if options.as_model else None
     if other is None:
@@ -274,7 +273,7 @@ def _as_model(
         None if there is None else there.recommended,
         is_searched=there is not None and there.is_complete,
     )
-    return None if found is None else as_model_facts(found)
+    return None if found is None else rounded_result(found)
 
 
 def _heaviest(breakdown: Breakdown, redactor: SecretRedactor | None) -> list[ResentBlock]:

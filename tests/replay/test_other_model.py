@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from inspector.replay.analysis.best_plan import AsModel, PlanAsModel
 from inspector.replay.engine.inputs import ReplayInputs, as_other_model
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.price_tables import nearest_names
 from inspector.replay.pricing.prices import Pricing
-from inspector.report.as_model import AsModelFacts, PlanAsModelFacts, plans_words
+from inspector.report.as_model import plans_words
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -218,7 +219,7 @@ def test_an_unknown_model_is_refused_with_the_nearest_names(words: tuple[str, ..
 def test_the_plans_that_pay_at_both_models_are_counted(at_least_usd: tuple[float, float | None], words: str) -> None:
     first, second = at_least_usd
     plans = [
-        PlanAsModelFacts(
+        PlanAsModel(
             name=name,
             strategies=[name],
             pays=usd == 0.5,
@@ -231,7 +232,7 @@ def test_the_plans_that_pay_at_both_models_are_counted(at_least_usd: tuple[float
         )
         for name, usd, recorded in (("first", first, 0.8), ("second", second, -0.1 if second is None else 0.8))
     ]
-    found = AsModelFacts(
+    found = AsModel(
         model="claude-opus-5-5",
         input_usd=4.0,
         output_usd=20.0,

@@ -21,7 +21,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from threading import Lock
 from time import thread_time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import Struct
 
 from inspector.replay.analysis.hazards import drops_text, hazards_of, kinds_left_out, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
@@ -30,6 +33,7 @@ from inspector.replay.engine.inputs import as_other_model
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES, FailedPlugInError, strategy_for
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.pricing.rates import Rates
+    from inspector.replay.quantity import How
     from inspector.session.model import BlockKind, Session
 
 
@@ -124,37 +128,62 @@ def first_firing(planned: Replay) -> int | None:
     return int(calls.min()) if len(calls) else None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanAsModel:
-    """A plan with its recoveries and net savings at the recorded models and at the other model."""
+class PlanAsModel(FigureResult, frozen=True, kw_only=True):
+    """Net saving of a plan at the recorded models and at the other model, including expected re-fetches."""
 
-    plan: Plan
-    recorded: Recoveries
-    other: Recoveries
+    name: Annotated[str, about("Name of the plan; empty if it has none.")]
+    strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
+    pays: Annotated[bool, about("True if it saves at both ends of the range at the other model.")]
+    evidence: Annotated[str, about("`tried` if settings like these have been tried in public, otherwise `beyond`.")]
+    recorded_at_least_usd: Annotated[
+        float | None,
+        figure("net as recorded, at worst", Unit.DOLLARS, "Net saving at the recorded models, lower end.", saves=True),
+    ]
+    recorded_at_most_usd: Annotated[
+        float | None,
+        figure("net as recorded, at best", Unit.DOLLARS, "Net saving at the recorded models, upper end.", saves=True),
+    ]
+    saved_at_least_usd: Annotated[
+        float | None,
+        figure(
+            "net at the other model, at worst", Unit.DOLLARS, "Net saving at the other model, lower end.", saves=True
+        ),
+    ]
+    saved_at_most_usd: Annotated[
+        float | None,
+        figure(
+            "net at the other model, at best", Unit.DOLLARS, "Net saving at the other model, upper end.", saves=True
+        ),
+    ]
+    known: Known
+
+    @property
+    def recorded(self) -> tuple[float | None, float | None]:
+        return self.recorded_at_least_usd, self.recorded_at_most_usd
+
+    @property
+    def other(self) -> tuple[float | None, float | None]:
+        return self.saved_at_least_usd, self.saved_at_most_usd
 
 
-@dataclass(frozen=True, slots=True)
-class AsModel:
-    """A session priced as if another model had answered every call.
+class AsModel(Struct, frozen=True, kw_only=True):
+    """The session priced as if another model had answered every call, with unchanged prompts, at today's rates."""
 
-    Attributes:
-        recorded_usd: Cost at the recorded models.
-        usd: Cost at the other model.
-        best: The best plan at the other model; None if none can be recommended there, or if not searched.
-        is_searched: True if all plans were tried at the other model.
-        window: Its context window in tokens; None if unknown.
-        beyond_window: Number of longer prompts.
-    """
-
-    model: str
-    rates: Rates
-    recorded_usd: Figure
-    usd: Figure
-    plans: tuple[PlanAsModel, ...]
-    best: PlanAsModel | None
-    is_searched: bool
-    window: int | None
-    beyond_window: Figure
+    model: Annotated[str, about("The other model.")]
+    input_usd: Annotated[float, about("Dollars per million input tokens, for short prompts.")]
+    output_usd: Annotated[float, about("Dollars per million response tokens, for short prompts.")]
+    cache_read_share: Annotated[float | None, about("Price of cache reads as a share of input; null if input is free.")]
+    dearer_above: Annotated[list[Count], about("Prompt lengths above which the whole request costs more.")]
+    recorded_usd: Annotated[float | None, figure("cost as recorded", Unit.DOLLARS, "Cost at the recorded models.")]
+    usd: Annotated[float | None, figure("cost at the other model", Unit.DOLLARS, "Projected cost at the other model.")]
+    window: Annotated[int | None, about("Context window of the other model in tokens; null if unknown.")]
+    beyond_window: Annotated[Count, figure("prompts beyond its window", Unit.CALLS, "Prompts that exceed it.")]
+    plans: Annotated[list[PlanAsModel], about("The given plans, otherwise the recommended ones.")]
+    best: Annotated[
+        PlanAsModel | None, about("The best plan at the other model; null if none is worthwhile, or not searched.")
+    ] = None
+    is_searched: Annotated[bool, about("True if every plan was tried at the other model.")] = False
+    known: Known = msgspec.field(default_factory=dict)
 
 
 def priced_baseline(baseline: Replay, model: str) -> Replay | None:
@@ -187,20 +216,32 @@ def as_model(
 
     def at_both(plan: Plan) -> PlanAsModel:
         recorded, there = (recoveries(without, replay(without.inputs, plan), uses) for without in (baseline, other))
-        return PlanAsModel(plan, recorded, there)
+        names = ("recorded_at_least_usd", "recorded_at_most_usd", "saved_at_least_usd", "saved_at_most_usd")
+        nets = (Figure(usd, HowKnown.PROJECTED) for usd in (*recorded.net, *there.net))
+        return PlanAsModel.of(
+            name=plan.name,
+            strategies=plan.to_specs(),
+            pays=there.net[0] is not None and there.net[0] > 0,
+            evidence=recorded.envelope.evidence.value,
+            **dict(zip(names, nets, strict=True)),
+        )
 
-    window = pricing.own_window(model) or pricing.listed_window(model)
-    beyond = int((other.ledger.prompt_tokens > window).sum()) if window else 0
+    window, recorded_usd = pricing.own_window(model) or pricing.listed_window(model), baseline.figures.cost_usd
+    projected: How = HowKnown.PROJECTED.value
     return AsModel(
         model=model,
-        rates=rates,
-        recorded_usd=baseline.figures.cost_usd,
-        usd=other.figures.cost_usd,
-        plans=tuple(at_both(plan) for plan in dict.fromkeys(plans)),
+        input_usd=rates.input,
+        output_usd=rates.output,
+        cache_read_share=rates.read_share,
+        dearer_above=[row.above for row in rates.tiers],
+        recorded_usd=recorded_usd.value,
+        usd=other.figures.cost_usd.value,
+        window=window,
+        beyond_window=int((other.ledger.prompt_tokens > window).sum()) if window else 0,
+        plans=[at_both(plan) for plan in dict.fromkeys(plans)],
         best=None if best is None else at_both(best.plan),
         is_searched=is_searched,
-        window=window,
-        beyond_window=Figure(beyond, HowKnown.PROJECTED),
+        known={"recorded_usd": recorded_usd.known.value, "usd": projected, "beyond_window": projected},
     )
 
 

@@ -196,6 +196,11 @@ class Rates:
         """Return dollars per million text tokens in a short prompt: `input`, `cache_read` or `output`."""
         return {"input": self.input, "cache_read": self.cache_read, "output": self.output}[served]
 
+    @property
+    def read_share(self) -> float | None:
+        """Price of cache reads as a share of input; None if input is free."""
+        return round(self.cache_read / self.input, 4) if self.input else None
+
     def at(self, prompt_tokens: float) -> RateRow:
         """Return the row that bills a prompt of this length, including cached tokens."""
         return next(row for row in reversed(self.rows) if row is self.rows[0] or prompt_tokens > row.above)
