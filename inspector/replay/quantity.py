@@ -74,7 +74,6 @@ class Quantity:
         part_of: Name of the total that it is a part of; empty for none.
         as_part: Label in a line below that total.
         explained: Name in explanations; defaults to `name`.
-        source: Attribute of the `inspector.replay` result to read; defaults to `name`.
         saves: A negative value is a loss, and shown as one.
         opposite: Label of a negative value if `label` would contradict its sign; empty to use `label`.
         missing: Text for a missing value; defaults to the unit's.
@@ -91,7 +90,6 @@ class Quantity:
     part_of: str = ""
     as_part: str = ""
     explained: str = ""
-    source: str = ""
     saves: bool = False
     opposite: str = ""
     missing: str = ""
@@ -191,7 +189,7 @@ def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
         for meta in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
             if isinstance(meta, Meta) and meta.extra is not None:
                 entry: Quantity = meta.extra["quantity"]
-                found[name] = replace(entry, name=name, source=entry.source or name, explained=entry.explained or name)
+                found[name] = replace(entry, name=name, explained=entry.explained or name)
     return found
 
 

@@ -32,8 +32,8 @@ from inspector.replay.quantity import (
     utc_time,
 )
 from inspector.replay.sessions import StartedTotals
-from inspector.report.build_report import to_report
-from inspector.report.catalogue import FigureSet
+from inspector.report.build_report import figure_set
+from inspector.report.catalogue import FigureSet  # noqa: TC001  needed at run time for the schema
 from inspector.report.folder import UnreadSession, summed
 from inspector.report.numbers import IN_TEXT, NOTHING, rounded, with_minus_sign
 from inspector.report.secret_redaction import shown_path, without_secrets
@@ -193,7 +193,7 @@ def set_session(
         began=utc_time(began(baseline, whole)),
         subagents=len(started),
         started=StartedTotals.of(subagents),
-        figures=to_report(FigureSet, baseline.figures),
+        figures=figure_set(baseline.figures),
         parts=_parts(baseline, whole),
     )
 

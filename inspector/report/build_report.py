@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import structs
 
 from inspector.replay.analysis.alternatives import BreakpointPrice, breakpoint_prices, lifetime_change, next_call_cost
 from inspector.replay.analysis.best_plan import ComparedPlan, SavingPlan, compared, is_worthwhile
@@ -65,7 +64,7 @@ from inspector.strategies.core.operations import Action
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -78,12 +77,8 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
-    from inspector.replay.quantity import How
     from inspector.report.document import ReportOptions
     from inspector.strategies.history.history import History
-
-
-Measured = TypeVar("Measured", bound=Struct)
 
 
 def plan_of_facts(facts: PlanFacts | SavingPlanFacts) -> Plan | None:
@@ -109,7 +104,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         name=planned.plan.name,
         is_suggestion=options.suggests,
         strategies=planned.plan.to_specs(),
-        figures=to_report(FigureSet, found.figures),
+        figures=figure_set(found.figures),
         saved=saving(found.savings),
         break_even_call=found.break_even_call,
         first_firing=None if found.first_firing is None else found.first_firing + 1,
@@ -220,38 +215,13 @@ def _next_calls(
     return (projected.widened() if options.model_uncertainty else projected).rounded(DOLLAR_DIGITS)
 
 
+def figure_set(found: Figures) -> FigureSet:
+    return rounded_result(FigureSet.of(**{name: getattr(found, name) for name in quantities(FigureSet)}))
+
+
 def saving(saved: Savings) -> Saving:
-    return to_report(Saving, saved, percent_of=saved.share_of)
-
-
-def to_report(of: type[Measured], found: object, /, **words: object) -> Measured:
-    """Read the figures of one type from a result, under their catalogue names; `words` are further fields."""
-    figures = {name: value for name, value in words.items() if isinstance(value, Figure)}
-    names = [name for name in quantities(of) if name not in words or name in figures]
-    values, known = _read(of, found, names, figures)
-    least = [
-        name for name in names if getattr(getattr(found, quantities(of)[name].source, None), "is_lower_bound", False)
-    ]
-    least = [name for name in least if name in known]
-    return of(**{**words, **values, "known": known, **({"at_least": least} if least else {})})
-
-
-def _read(
-    kind: type[Struct], found: object, names: Iterable[str], given: Mapping[str, Figure] | None = None
-) -> tuple[dict[str, Any], dict[str, How]]:
-    """Return rounded figures, and the certainty of each that has a value."""
-    values: dict[str, Any] = {}
-    known: dict[str, How] = {}
-    for name in names:
-        entry = quantities(kind)[name]
-        value = given[name] if given and name in given else getattr(found, entry.source)
-        if isinstance(value, Figure):
-            values[name] = entry.rounded(value.value)
-            if value.value is not None:
-                known[name] = value.known.value
-        else:
-            values[name] = value
-    return values, known
+    found = Saving.of(tokens=saved.tokens, usd=saved.usd, percent=saved.share, percent_of=saved.share_of)
+    return rounded_result(found)
 
 
 def recorded_figures(inputs: ReplayInputs) -> Figures | None:
@@ -299,9 +269,8 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
 def cost_parts(replay: Replay) -> CostParts:
     """Break down a session's cost, and the overhead of every prompt that is not in the file."""
     found = {**cost_part_explanations(replay), "overhead": overhead_explanation(replay.inputs)}
-    unasked = Figure(None, HowKnown.EXACT)
     figures = {name: Figure(each.value, each.known, each.is_lower_bound) for name, each in found.items()}
-    return to_report(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
+    return rounded_result(CostParts.of(**{name: figures.get(name) for name in quantities(CostParts)}))
 
 
 def breakpoint_facts(planned: Replay, options: ReportOptions) -> list[BreakpointPrice]:
@@ -564,14 +533,12 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
     known, cost = replay.figures.cache_read_tokens.known, replay.figures.cost_usd
     extra = total.figure("extra_usd")
     share = extra.value / cost.value if extra.value is not None and cost.value else None
-    change, following = lifetime_change(found), next_call_cost(replay)
+    change = lifetime_change(found)
 
     def counted(count: int) -> Figure:
         return Figure(count, known)
 
-    return to_report(
-        CacheMissesFacts,
-        None,
+    facts = CacheMissesFacts.of(
         **{name: total.figure(name) for name in ("calls", "tokens", "usd", "extra_usd")},
         share=Figure(share, lowest_confidence(extra.known, cost.known)),
         unread_tokens=counted(found.unread_tokens),
@@ -579,20 +546,19 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
         noise_tokens=counted(found.noise_tokens),
         beyond_tokens=counted(found.beyond_tokens),
         uncompared_tokens=counted(found.uncompared_tokens),
-        causes=[rounded_result(each) for each in found.causes],
+        causes=list(found.causes),
         misses=[miss_facts(miss, replay.history, known) for miss in found.all],
-        lifetime=None if change is None else rounded_result(change),
-        next_call=None if following is None else rounded_result(following),
+        lifetime=change,
+        next_call=next_call_cost(replay),
         settings=cache_settings(found, change),
     )
+    return rounded_result(facts)
 
 
 def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissFacts:
     """Convert one miss; `known` is the certainty of the cache reads."""
     call, reported = history.session.calls[miss.call], miss.reported
-    return to_report(
-        CacheMissFacts,
-        miss,
+    facts = CacheMissFacts.of(
         call=miss.call + 1,
         time=utc_time(call.time),
         model=call.model,
@@ -607,7 +573,10 @@ def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissF
         could_read_tokens=Figure(miss.could_read, known),
         read_tokens=Figure(miss.read, known),
         tokens=Figure(miss.tokens, known),
+        usd=miss.usd,
+        extra_usd=miss.extra_usd,
     )
+    return rounded_result(facts)
 
 
 def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
@@ -637,9 +606,7 @@ def hour_facts(found: CacheMisses) -> list[HourFacts]:
     for hour in sorted(calls, key=lambda hour: (not hour, hour)):
         missed = [miss for miss in map(found.at, calls[hour]) if miss is not None and not miss.cause.is_expected]
         rows.append(
-            to_report(
-                HourFacts,
-                None,
+            HourFacts.of(
                 hour=hour,
                 calls=Figure(len(calls[hour]), HowKnown.EXACT),
                 usd=Figure.of(float(replay.ledger.cost[calls[hour]].sum()), known),
@@ -647,4 +614,4 @@ def hour_facts(found: CacheMisses) -> list[HourFacts]:
                 extra_usd=sum_of(miss.extra_usd for miss in missed),
             )
         )
-    return rows
+    return [rounded_result(each) for each in rows]

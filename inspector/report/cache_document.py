@@ -24,7 +24,7 @@ from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.cache_misses import HOUR, CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import FIRST_VERSION, agent_version
-from inspector.replay.quantity import Count, How, Known, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure
 from inspector.replay.tuning.compaction_costs import idle_outcome
 from inspector.report.numbers import IN_TEXT
 from inspector.session.model import LinkKind
@@ -140,7 +140,7 @@ def _is_worthwhile(found: CacheMisses, saved: float) -> bool:
     return bool(cost) and saved >= WORTHWHILE * (cost or 0.0)
 
 
-class CacheMissesFacts(Struct, frozen=True, kw_only=True):
+class CacheMissesFacts(FigureResult, frozen=True, kw_only=True):
     """The cache misses of a session with nothing cut, and all other prompt tokens that were not read.
 
     `unread_tokens` is the sum of `new_tokens`, `noise_tokens`, `uncompared_tokens` and the tokens of all `causes`, less
@@ -216,7 +216,7 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
-class CacheMissFacts(Struct, frozen=True, kw_only=True):
+class CacheMissFacts(FigureResult, frozen=True, kw_only=True):
     """A call that read clearly less from the prompt cache than it could have."""
 
     call: Annotated[Count, figure("call", Unit.CALL, "Call number, from 1.")]
@@ -236,10 +236,9 @@ class CacheMissFacts(Struct, frozen=True, kw_only=True):
             "could be read",
             Unit.TOKENS,
             "Prompt tokens in the cache; for a first request, the whole prompt.",
-            source="could_read",
         ),
     ]
-    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Tokens read from the cache.", source="read")]
+    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Tokens read from the cache.")]
     tokens: Annotated[int | None, figure("tokens rewritten", Unit.TOKENS, "Difference of the two.")]
     usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
     extra_usd: Annotated[
@@ -265,7 +264,7 @@ class MissEvidenceFacts(Struct, frozen=True, kw_only=True):
     rule: Annotated[str, about("Agent's description of the edit that made them differ; empty if there is none.")]
 
 
-class HourFacts(Struct, frozen=True, kw_only=True):
+class HourFacts(FigureResult, frozen=True, kw_only=True):
     """Cost of the calls of one hour."""
 
     hour: Annotated[str, about("Start of the hour, ISO 8601 in UTC; empty for calls without a time.")]

@@ -28,6 +28,7 @@ from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import (
     ON_PAPER,
     Count,
+    FigureResult,
     How,
     Known,
     Output,
@@ -111,7 +112,7 @@ def parts_of(total: str) -> list[Quantity]:
     return [found for each in parts for found in (each, *parts_of(each.name))]
 
 
-class FigureSet(Struct, frozen=True, kw_only=True):
+class FigureSet(FigureResult, frozen=True, kw_only=True):
     """Totals over all calls."""
 
     calls: Annotated[int | None, figure("calls", Unit.CALLS, "Requests to a model.", shown=ON_PAPER)]
@@ -166,7 +167,7 @@ class FigureSet(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
-class Saving(Struct, frozen=True, kw_only=True):
+class Saving(FigureResult, frozen=True, kw_only=True):
     """Savings of a plan against the baseline. Negative if it costs more."""
 
     tokens: Annotated[
@@ -191,7 +192,6 @@ class Saving(Struct, frozen=True, kw_only=True):
             "The saving as a percentage of the total named by `percent_of`.",
             short="of total",
             explained="saved_share",
-            source="share",
             saves=True,
         ),
     ]
@@ -201,7 +201,7 @@ class Saving(Struct, frozen=True, kw_only=True):
     known: Known
 
 
-class CostParts(Struct, frozen=True, kw_only=True):
+class CostParts(FigureResult, frozen=True, kw_only=True):
     """Components of the cost, and the tokens of the newest prompt that are not in the file."""
 
     cache_read_usd: Annotated[
@@ -384,7 +384,6 @@ class TierFacts(Struct, frozen=True, kw_only=True):
             Unit.TOKENS,
             "Tokens of the changed blocks in the newest prompt, as sent.",
             short="newest",
-            source="in_newest",
         ),
     ] = None
     sent_tokens: Annotated[
@@ -393,7 +392,6 @@ class TierFacts(Struct, frozen=True, kw_only=True):
             "token-calls",
             Unit.TOKENS,
             "Tokens of the changed blocks, as sent, counted once for every call that sent them.",
-            source="sent",
         ),
     ] = None
     cut_tokens: Annotated[
@@ -403,16 +401,13 @@ class TierFacts(Struct, frozen=True, kw_only=True):
             Unit.TOKENS,
             "Tokens removed from these blocks, counted once for every call.",
             short="cut",
-            source="cut",
             saves=True,
         ),
     ] = None
     share: Annotated[
         float | None, figure("of all", Unit.SHARE, "`sent_tokens` as a share of all prompts: 0.25 for a quarter.")
     ] = None
-    usd: Annotated[
-        float | None, figure("cost", Unit.DOLLARS, "Dollars of `sent_tokens`; null without a price.", source="cost")
-    ] = None
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of `sent_tokens`; null without a price.")] = None
     saved_usd: Annotated[
         float | None,
         figure(
@@ -420,7 +415,6 @@ class TierFacts(Struct, frozen=True, kw_only=True):
             Unit.DOLLARS,
             "Dollars saved on these blocks, excluding cache misses of other blocks; negative if it costs more.",
             short="saved",
-            source="saved",
             saves=True,
             missing=NOTHING,
         ),

@@ -33,14 +33,13 @@ from inspector.report.build_report import (
     cache_misses_facts,
     cost_parts,
     explanation_facts,
+    figure_set,
     hour_facts,
     ledger_facts,
     plan_facts,
     price_facts,
     recorded_figures,
-    to_report,
 )
-from inspector.report.catalogue import FigureSet
 from inspector.report.document import (
     SCHEMA_VERSION,
     CalibrationFacts,
@@ -140,8 +139,8 @@ def report_of(
         inspector=inspector.__version__,
         session=session,
         tokens=_token_facts(inputs),
-        recorded=None if recorded is None else to_report(FigureSet, recorded),
-        baseline=to_report(FigureSet, baseline.figures),
+        recorded=None if recorded is None else figure_set(recorded),
+        baseline=figure_set(baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[
             *caveats(inputs),
