@@ -469,7 +469,7 @@ def _blocks(baseline: Replay, planned: Sequence[Replay]) -> list[BlockFacts]:
     inputs, history = baseline.inputs, baseline.history
     before = resend_cost(baseline)
     under = [_planned_blocks(each, before) for each in planned]
-    tokens = np.rint(inputs.block_tokens).astype(np.int64).tolist()
+    tokens = inputs.block_tokens.tolist()
     sent, calls, cost = np.rint(before.tokens).astype(np.int64).tolist(), before.calls.tolist(), before.cost.tolist()
     message = history.message.tolist()
     return [

@@ -22,6 +22,7 @@ from inspector.replay.analysis.best_plan import (
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compactions import compaction_totals
+from inspector.replay.analysis.context_blocks import system_tokens
 from inspector.replay.analysis.costs import cost_with_side_requests, model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import replay
@@ -220,7 +221,7 @@ def _token_facts(inputs: ReplayInputs) -> TokenFacts:
     fit = inputs.scale.calibration
     calibration = CalibrationFacts(
         ratio=round(fit.ratio, 6),
-        overhead=round(fit.overhead, 1),
+        overhead=float(system_tokens(inputs)),
         residual=None if math.isnan(fit.residual) else round(fit.residual, 6),
         calls=fit.calls,
     )

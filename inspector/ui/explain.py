@@ -21,11 +21,11 @@ from inspector.replay.explain.cost_sheet import outcome_explanations
 from inspector.replay.explain.explanation import (
     block_explanation,
     breakdown_explanation,
-    counted_explanation,
     overhead_explanation,
     prompt_explanation,
     replay_explanations,
     resent_explanation,
+    row_explanation,
 )
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
@@ -37,7 +37,7 @@ from inspector.ui.dialogs import Dialog, framed
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.outcome import Outcome
-from inspector.ui.part_names import BOUNDARY, CHART, LOCAL_ESTIMATE, PLAN, TIMELINE
+from inspector.ui.part_names import BOUNDARY, CHART, PLAN, TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -265,8 +265,8 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     is_fitted = outcome.inputs.scale.known is HowKnown.CALIBRATED
     scale = "calibrated to reported usage" if is_fitted else "scaled to the model"
     return (
-        Explained(f"tokens of this row, {LOCAL_ESTIMATE}", counted_explanation(replay, state, block)),
-        Explained(f"  in the prompt, {scale}", block_explanation(replay, state, block, differences)),
+        Explained(f"tokens of this row, {scale}", row_explanation(replay, state, block)),
+        Explained("  as sent in the prompt", block_explanation(replay, state, block, differences)),
         Explained("cost of resending it", resent_explanation(block, tallies.block(block), replay, differences)),
         *_of_prompts(outcome),
     )
@@ -281,7 +281,7 @@ def _of_boundary(outcome: Outcome, block: int) -> tuple[Explained, ...]:
         Explained(f"prompt {when} it, call {call + 1:,}", prompt_explanation(outcome.replay, call))
         for when, call in prompts
     ]
-    return (*parts, _of_overhead(outcome))
+    return (*parts, _of_overhead(outcome, around[1]))
 
 
 def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
@@ -290,11 +290,11 @@ def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
     found = [Explained(name, prompt_explanation(outcome.replay, call))]
     if outcome.replay is not outcome.baseline and call < count:
         found.append(Explained("  without the plan", prompt_explanation(outcome.baseline, call)))
-    return (*found, _of_overhead(outcome))
+    return (*found, _of_overhead(outcome, call))
 
 
-def _of_overhead(outcome: Outcome) -> Explained:
-    return Explained("system prompt and tools, calibrated over all calls", overhead_explanation(outcome.inputs))
+def _of_overhead(outcome: Outcome, call: int) -> Explained:
+    return Explained("  of it, system prompt and tools", overhead_explanation(outcome.inputs, call))
 
 
 def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,6 +61,33 @@ class Outcome:
     def inputs(self) -> ReplayInputs:
         """The inputs of both replays, reused for the next plan."""
         return self.replay.inputs
+
+    @cached_property
+    def shown(self) -> ContextState:
+        """The state with every block's tokens as all screens show them: on the provider's scale."""
+        # Deferred because the first paint has no outcome.
+        from inspector.replay.analysis.context_blocks import shown_state
+
+        return shown_state(self.replay, self.state)
+
+    @property
+    def tokens_known(self) -> str:
+        """Confidence of the blocks' tokens."""
+        return self.inputs.scale.known.value
+
+    def block_tokens(self, counted: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the tokens of whole blocks as all screens show them; the same array for the replayed session.
+
+        Args:
+            counted: Local counts. Blocks after the replayed ones have the scale of the newest prompt.
+        """
+        known = self.inputs.block_tokens
+        if len(known) == len(counted):
+            return known
+        import numpy as np  # deferred because the first paint needs this module without an outcome
+
+        newer = float(self.inputs.sizes.ratio[-1]) * counted[len(known) :]
+        return np.concatenate((known[: len(counted)], np.rint(newer).astype(np.int32)))
 
     @property
     def is_planned(self) -> bool:

@@ -195,8 +195,9 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
     async with running(session_file.path) as run:
         await run.press("E")
         await run.until_open("explain")
-        await run.until_shown("tokens of this row, local estimate")
-        await run.until_shown("in the prompt, calibrated to reported usage")
+        await run.until_shown("tokens of this row, calibrated to reported usage")
+        await run.until_shown("as sent in the prompt")
+        await run.until_shown("local count, whole")
         await run.until_shown("o200k_base")
         await run.press("down", "down")
         assert "cost of this block's tokens" in run.explanation.lower()

@@ -10,7 +10,7 @@ from inspector.ui.plan.panel import PlanPanel
 from inspector.ui.toolkit.pane import Pane
 from tests.ui.waiting import until
 
-PHRASES = ("~ estimated or projected", "largest: 94,482 tokens at call 169 (P)", "in prompt: calibrated, local × 1.21")  # noqa: RUF001  a multiplication is meant
+PHRASES = ("~ estimated or projected", "largest: 94,482 tokens at call 169 (P)", "tokens: calibrated by parent session")
 
 
 class PaneApp(App[None]):

@@ -352,7 +352,7 @@ class Breakdown:
         return ResentBlock.of(
             tool=history.session.all_blocks[block].tool_name,
             message=int(history.message[block]) + 1,
-            tokens=Figure(round(float(self.planned.inputs.block_tokens[block])), known),
+            tokens=Figure(int(self.planned.inputs.block_tokens[block]), known),
             calls=int(self.after.calls[block]),
             sent_tokens=Figure(round(float(self.after.tokens[block])), known),
             usd=Figure.of(float(self.after.cost[block]), known),

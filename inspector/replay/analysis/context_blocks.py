@@ -16,7 +16,7 @@ the thinking consists of block envelopes, unrecorded reasoning, and the fit's er
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -126,11 +126,12 @@ def system_tokens(inputs: ReplayInputs) -> int:
 def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
     """Return tokens of the unrecorded system prompt and tools per call including the next one: whole numbers, float64.
 
-    They do not depend on the plan. They never exceed the part of the prompt outside blocks and envelopes, so a plan
-    that cuts all blocks leaves them unchanged.
+    One value per call for all screens and reports, whatever the plan: what is fitted to all calls, at most the part of
+    the prompt outside blocks and envelopes, so that a plan that cuts all blocks leaves it unchanged.
     """
     sizes, layout = inputs.sizes, inputs.layout
-    rest = sizes.whole - sizes.ratio * (layout.with_envelopes - inputs.recorded_removed)
+    counted = np.maximum(layout.with_envelopes, layout.with_thinking) - inputs.recorded_removed
+    rest = sizes.whole - sizes.ratio * counted
     overhead = np.maximum(np.rint(inputs.scale.calibration.call_overhead), 0)
     system: NDArray[np.float64] = np.minimum(overhead, np.floor(np.maximum(rest, 0) + _ROUNDING))
     return system
@@ -184,6 +185,7 @@ class ContextBlocks:
         blocks: Block indices in the order they are sent, including blocks the plan removed, int32.
         sent: Tokens sent of each block's text; for thinking, of its signature or reported length, float64.
         recorded: The same tokens without the plan: whole, unless the agent itself cleared the block, float64.
+        whole: The same tokens with nothing cut, float64.
         rest: Tokens outside blocks: unrecorded system prompt and tools, envelopes.
         system: The system prompt and tools part of the rest.
         prompt: Tokens of the whole prompt.
@@ -194,6 +196,7 @@ class ContextBlocks:
     blocks: NDArray[np.int32]
     sent: NDArray[np.float64]
     recorded: NDArray[np.float64]
+    whole: NDArray[np.float64]
     rest: float
     system: float
     prompt: Figure
@@ -260,10 +263,25 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     recorded_scaled = _within(
         float(round(float(inputs.sizes.whole[call]))), ratio * _counted_without_plan(replay, call)[blocks]
     )
-    sent_scaled = _within(tokens, ratio * counted_as_sent(replay, state, blocks))
+    counted = counted_as_sent(replay, state, blocks)
+    sent_scaled = _within(tokens, ratio * counted)
+    whole_scaled = ratio * inputs.whole_counts[blocks]
+    if (total := ratio * float(counted.sum())) > tokens:
+        whole_scaled = whole_scaled * (tokens / total)
     rest = max(tokens - float(sent_scaled.sum()), 0.0)
-    system = min(float(system_by_call(inputs)[call]), max(rest, 0.0))
-    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, rest, system, prompt, known)
+    system = min(float(system_by_call(inputs)[call]), rest)
+    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, whole_scaled, rest, system, prompt, known)
+
+
+def shown_state(replay: Replay, state: ContextState) -> ContextState:
+    """Return a state with every block's tokens as all screens show them: those of `context_at`, rounded.
+
+    A block outside the prompt has its `ReplayInputs.block_tokens`.
+    """
+    context = context_at(replay, state)
+    recorded, sent = replay.inputs.block_tokens.copy(), np.zeros_like(state.sent)
+    recorded[context.blocks], sent[context.blocks] = np.rint(context.whole), np.rint(context.sent)
+    return replace(state, recorded=recorded, sent=sent)
 
 
 def prompt_at(replay: Replay, call: int) -> Figure:

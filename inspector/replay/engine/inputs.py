@@ -137,10 +137,26 @@ class ReplayInputs:
         return (self.sizes.whole - shown)[:-1]
 
     @cached_property
-    def block_tokens(self) -> NDArray[np.float64]:
-        """Provider tokens of each block, at most the largest prompt that held it, float64."""
-        tokens = (self.scale.calibration.ratio * self.table.tokens).astype(np.float64)
-        most = np.zeros(len(tokens))
+    def whole_counts(self) -> NDArray[np.int64]:
+        """Counted tokens of each whole block; for thinking, of its signature or reported length. int64."""
+        return self.table.tokens + self.layout.thinking_uncounted
+
+    @cached_property
+    def block_ratio(self) -> NDArray[np.float64]:
+        """Provider tokens per counted token of each block in the last prompt that held it. float64."""
+        ratio = np.full(len(self.whole_counts), self.scale.calibration.ratio)
+        for context in self.layout.contexts:
+            if len(context.calls):
+                ratio[context.blocks[: context.prompt_blocks[-1]]] = self.sizes.ratio[context.calls[-1]]
+        return ratio
+
+    @cached_property
+    def block_tokens(self) -> NDArray[np.int32]:
+        """Provider tokens of each whole block, at most the largest prompt that held it. int32.
+
+        The count of a block on all screens and in all reports that show it outside a prompt.
+        """
+        most = np.zeros(len(self.whole_counts))
         for context in self.layout.contexts:
             if len(context.calls):
                 # A block is in every prompt of its context, starting with the first one that reaches it.
@@ -148,7 +164,8 @@ class ReplayInputs:
                 first = np.searchsorted(context.prompt_blocks, np.arange(len(context.blocks)), side="right")
                 held = np.append(ends, 0.0)[np.minimum(first, len(ends))]
                 np.maximum.at(most, context.blocks, held)
-        return np.where(most > 0, np.minimum(tokens, most), tokens)
+        tokens = np.maximum(self.block_ratio * self.whole_counts, 0)
+        return np.rint(np.where(most > 0, np.minimum(tokens, most), tokens)).astype(np.int32)
 
     @cached_property
     def may_read_all(self) -> NDArray[np.bool_]:

@@ -135,11 +135,19 @@ class PromptLayout:
     @cached_property
     def with_envelopes(self) -> NDArray[np.int64]:
         """Counted tokens of each call's prompt with every block whole, including envelopes. int64."""
+        return self.whole_tokens + self._over_prompts(self.envelopes)
+
+    @cached_property
+    def with_thinking(self) -> NDArray[np.int64]:
+        """Counted tokens of each call's prompt with every block whole, without envelopes except thinking's. int64."""
+        return self.whole_tokens + self._over_prompts(self.thinking_uncounted)
+
+    def _over_prompts(self, per_block: NDArray[np.int64]) -> NDArray[np.int64]:
         sums = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
-            before = np.concatenate(([0], np.cumsum(self.envelopes[context.blocks])))
+            before = np.concatenate(([0], np.cumsum(per_block[context.blocks])))
             sums[context.calls] = before[context.prompt_blocks]
-        return self.whole_tokens + sums
+        return sums
 
     @cached_property
     def previous_blocks(self) -> NDArray[np.int64]:

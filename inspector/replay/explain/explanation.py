@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.context_blocks import system_tokens
+from inspector.replay.analysis.context_blocks import shown_state, system_by_call, system_tokens
 from inspector.replay.analysis.costs import cost_with_side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown, lowest_confidence
@@ -137,19 +137,29 @@ def token_explanations(replay: Replay) -> dict[str, Explanation]:
 _IN_CALLS = ("calls", "cache_breaks")
 
 
-def overhead_explanation(inputs: ReplayInputs) -> Explanation:
+def overhead_explanation(inputs: ReplayInputs, call: int = -1) -> Explanation:
+    """Explain the system prompt and the tools in a call's prompt, by default the next one."""
+    fitted = max(round(float(inputs.scale.calibration.call_overhead[call])), 0)
+    tokens = round(float(system_by_call(inputs)[call]))
+    is_limited = tokens < fitted
     return Explanation(
-        system_tokens(inputs),
+        tokens,
         "tokens",
         inputs.scale.known,
-        "reported prompts minus everything recorded in the file",
-        tuple(each for each in scale_inputs(inputs) if each.value != system_tokens(inputs)),
+        "reported prompts minus everything recorded in the file"
+        + (", at most the rest of this prompt" if is_limited else ""),
+        (*((Input("fitted to all calls", fitted, "tokens"),) if is_limited else ()), *_fit_inputs(inputs)),
         scale_source(inputs),
     )
 
 
 def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     """Yield the inputs of the conversion from local counts to the provider's scale."""
+    yield from _fit_inputs(inputs)
+    yield Input("system prompt and tools in the newest prompt", system_tokens(inputs), "tokens")
+
+
+def _fit_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     fit = inputs.scale.calibration
     yield Input("provider tokens per counted token", fit.main.ratio)
     yield Input("framing tokens per block", fit.main.per_block, "tokens")
@@ -159,7 +169,6 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     if inputs.table.media.any():
         yield Input("provider tokens per token of its rule for images and documents", fit.main.per_media_token)
     yield Input("responses in later prompts", fit.main_reading.value)
-    yield Input("system prompt and tools, fitted to all calls", system_tokens(inputs), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
         yield Input("median error of prompt sizes", 100 * fit.residual, "%")
         yield Input("90th percentile of the error", 100 * fit.residual_p90, "%")
@@ -482,8 +491,8 @@ def resent_explanation(block: int, row: ResentBlock, planned: Replay, by_differe
         row.figure("usd").known,
         "cost of this block's tokens, summed over all calls",
         (
-            Input("local estimate", int(planned.table.tokens[block]), "tokens"),
-            Input("provider tokens per counted token", inputs.scale.calibration.ratio),
+            Input("local count", int(planned.table.tokens[block]), "tokens"),
+            Input("provider tokens per counted token", float(inputs.block_ratio[block])),
             Input("on the provider's scale", row.tokens, "tokens"),
             *_difference(block, by_difference),
             Input("times sent", row.calls, "calls"),
@@ -493,17 +502,21 @@ def resent_explanation(block: int, row: ResentBlock, planned: Replay, by_differe
     )
 
 
-def counted_explanation(planned: Replay, state: ContextState, block: int) -> Explanation:
-    """Explain the locally counted size of a whole block, as its row shows."""
-    counter = planned.inputs.table.counter
-    by = "with the vocabulary" if counter.is_exact_tokenizer else "by"
+def row_explanation(planned: Replay, state: ContextState, block: int) -> Explanation:
+    """Explain the size of a whole block, as its row shows: its local count, and the factor to provider tokens."""
+    inputs = planned.inputs
+    ratio = inputs.sizes.ratio[state.call] if state.in_prompt[block] else inputs.block_ratio[block]
     return Explanation(
-        int(state.recorded[block]),
+        int(shown_state(planned, state).recorded[block]),
         "tokens",
-        HowKnown.ESTIMATED,
-        "local token count of the whole block, as in its row; prompts are measured on the provider's scale",
-        (Input("as sent in this prompt", int(state.sent[block]), "tokens"),),
-        f"counted {by} {counter.name}",
+        _block_known(inputs, block),
+        _scale_formula(inputs),
+        (
+            Input("local count, whole", int(inputs.table.tokens[block]), "tokens"),
+            *_beyond_text(inputs, block),
+            Input("provider tokens per counted token", float(ratio)),
+        ),
+        scale_source(inputs),
     )
 
 
@@ -512,26 +525,34 @@ def block_explanation(
 ) -> Explanation:
     """Explain the size of a block in a call's prompt; `by_difference` has provider's sizes where available."""
     inputs = planned.inputs
-    ratio = float(inputs.sizes.ratio[state.call])
-    counted, sent = int(state.recorded[block]), int(state.sent[block])
     reason = planned.reason(block, state.call)
-    uncertain = _uncertain(inputs, block) if sent else ()
     return Explanation(
-        round(ratio * sent),
+        int(shown_state(planned, state).sent[block]),
         "tokens",
-        lowest_confidence(inputs.scale.known, HowKnown.ESTIMATED) if uncertain else inputs.scale.known,
+        _block_known(inputs, block),
         _block_formula(planned, state, block),
         (
-            Input("local estimate, whole", counted, "tokens"),
-            Input("local estimate, as sent", sent, "tokens"),
-            Input("provider tokens per counted token", ratio),
-            Input("framing and signature", round(float(inputs.scale.uncounted[block])), "tokens"),
-            *uncertain,
+            Input("local count, as sent", int(state.sent[block]), "tokens"),
+            *_beyond_text(inputs, block),
+            Input("provider tokens per counted token", float(inputs.sizes.ratio[state.call])),
+            *(_uncertain(inputs, block) if state.sent[block] else ()),
             *_difference(block, by_difference),
             *([Input("rule:", reason)] if reason else []),
         ),
         scale_source(inputs),
     )
+
+
+def _block_known(inputs: ReplayInputs, block: int) -> HowKnown:
+    known = inputs.scale.known
+    return lowest_confidence(known, HowKnown.ESTIMATED) if _uncertain(inputs, block) else known
+
+
+def _beyond_text(inputs: ReplayInputs, block: int) -> tuple[Input, ...]:
+    """Return the tokens beyond a block's text: part of its size for thinking, separate framing for others."""
+    if tokens := int(inputs.layout.thinking_uncounted[block]):
+        return (Input("added for its signature or reported length", tokens, "tokens"),)
+    return (Input("framing, not included", round(float(inputs.scale.uncounted[block])), "tokens"),)
 
 
 def _uncertain(inputs: ReplayInputs, block: int) -> tuple[Input, ...]:
@@ -702,6 +723,10 @@ def _block_formula(planned: Replay, state: ContextState, block: int) -> str:
         return "not in this prompt: removed by a compaction, in another thread, or added later"
     if state.action[block] == Action.REMOVED:
         return "removed by the plan"
-    known = lowest_confidence(planned.inputs.scale.known, HowKnown.CALIBRATED)
+    return _scale_formula(planned.inputs)
+
+
+def _scale_formula(inputs: ReplayInputs) -> str:
+    known = lowest_confidence(inputs.scale.known, HowKnown.CALIBRATED)
     scale = "fitted to this session's reported usage" if known is HowKnown.CALIBRATED else "typical of the model family"
     return f"counted tokens times provider tokens per counted token, {scale}"

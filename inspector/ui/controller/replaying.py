@@ -191,7 +191,9 @@ def replay_plan(
     if outcome is not baseline:
         anyway = missed_calls(baseline) if anyway is None else anyway
         by_edits = tuple(calls_missed_by_edits(outcome, baseline, anyway).tolist())
-    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms, anyway, by_edits, as_recorded))
+    found = Outcome(plan, baseline, outcome, totals, first_change, state, terms, anyway, by_edits, as_recorded)
+    _ = found.shown
+    post(found)
 
 
 def _start(

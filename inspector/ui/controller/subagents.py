@@ -133,6 +133,8 @@ def _states(
     session: Session, before: Subagent | None, counter: Counter | None, is_cancelled: IsCancelled
 ) -> Iterator[Subagent]:
     """Yield the session with estimated counts, unless seen before, then with all counts."""
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.sessions import calibration_source_of
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import TokenTable, count_session
@@ -148,7 +150,9 @@ def _states(
     for newer in count_session(session, known, previous=table, cancelled=is_cancelled):
         table = newer
     if table is not None and not is_cancelled():
-        yield Subagent(session, rows, table)
+        history = rows.history
+        inputs = ReplayInputs.of(history, table, calibration_source=calibration_source_of(history, table))
+        yield Subagent(session, rows, table, inputs.block_tokens, inputs.scale.known.value)
 
 
 async def _follow(follower: Follower, last: Subagent, post: Post[SubagentRead], is_cancelled: IsCancelled) -> None:

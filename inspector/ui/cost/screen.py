@@ -66,7 +66,7 @@ SECTIONS = tuple(CostSection)
 NOTHING_TO_EXPLAIN = "no figure to explain here"
 
 _OF_PROMPTS = (CostSection.PARTS, CostSection.TIERS, CostSection.RESULTS)
-"""Sections of prompt tokens, which differ from the local counts in the timeline."""
+"""Sections with tokens of blocks."""
 
 
 class CostFigures(FigureTable):

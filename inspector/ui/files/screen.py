@@ -265,7 +265,7 @@ class FilesScreen(AnalysisScreen):
         for name in ("#events-pane", "#known-pane"):
             self.query_one(name).display = bool(context.files)
         table = file_table(found)
-        scale = scale_words(found.outcome.inputs.scale, None if is_next else context.call) if context.files else ""
+        scale = scale_words(found.outcome.inputs.scale) if context.files else ""
         pane.set_subtitle(*_unread(found), legend_of(table), scale)
         self.files.table = table
         self._show_events()

@@ -166,7 +166,7 @@ def _largest_new(outcome: Outcome, call: int) -> int:
     """Return the largest block that a call sends for the first time, -1 for none."""
     history = outcome.replay.history
     new = np.flatnonzero(history.enters == call)
-    return int(new[np.argmax(outcome.replay.table.tokens[new])]) if len(new) else -1
+    return int(new[np.argmax(outcome.inputs.block_tokens[new])]) if len(new) else -1
 
 
 class ScrollTick(NamedTuple):

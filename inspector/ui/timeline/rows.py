@@ -154,24 +154,32 @@ class Subagent:
         session: The session.
         rows: Its rows, including rows of its own subagents that are unfolded.
         table: Its token counts, estimated at first.
+        block_tokens: Per block, its tokens as on the screens of its own session, int32; None before all are counted.
+        known: Confidence of these.
     """
 
     session: Session
     rows: Rows
     table: TokenTable
+    block_tokens: NDArray[np.int32] | None = None
+    known: str = "estimated"
+
+    @property
+    def shown(self) -> NDArray[np.int32]:
+        """Tokens per block: local counts before all are counted."""
+        return self.table.tokens if self.block_tokens is None else self.block_tokens
 
     @property
     def tokens(self) -> int:
         """Total tokens of all blocks, each counted once."""
-        return int(self.table.tokens.sum(dtype=np.int64))
+        return int(self.shown.sum(dtype=np.int64))
 
     def amount(self, row: int) -> BlockAmount:
         """Return the amount of one of its rows; no row is in a prompt of the parent session."""
         block = int(self.rows.block[row])
         if not self.rows.is_block[row] or block >= len(self.table.tokens):
             return BlockAmount(0, 0, False, Action.WHOLE)
-        is_estimated = self.table.counter.is_exact_tokenizer and not self.table.block_columns.counted()[block]
-        return BlockAmount(int(self.table.tokens[block]), 0, False, Action.WHOLE, is_estimated)
+        return BlockAmount(int(self.shown[block]), 0, False, Action.WHOLE, self.known == "estimated")
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ class Search:
         if not self.query.follows_plan and "pinned" not in self.query.states:
             for key, subagent in opened_within(view.rows):
                 history = subagent.rows.history
-                candidates[key] = (history, self._fitting(history, subagent.table.tokens))
+                candidates[key] = (history, self._fitting(history, subagent.shown))
         found = {place: matching for place, (_, matching) in candidates.items()}
         if not self.query.words:
             yield _rows_of(view, found)

@@ -45,8 +45,10 @@ class TimelineView:
 
     Attributes:
         rows: All rows of the session.
-        tokens: Recorded tokens per block; may be shorter than the session while it grows.
-        state: The selected prompt, or None before the first replay; may also be shorter than the session.
+        tokens: Tokens of each whole block, local counts before the first replay; may be shorter than the session while
+            it grows.
+        state: The selected prompt on the same scale, or None before the first replay; may also be shorter than the
+            session.
         reason: Returns a short reason why a block is not sent whole.
         known: Confidence of the tokens: `estimated`, `calibrated`, `exact`.
         visible: Visible rows in display order, int32; None for all as recorded.
@@ -331,10 +333,10 @@ def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineV
         return TimelineView(rows, tokens, uncounted=uncounted)
     return TimelineView(
         rows,
-        tokens,
-        outcome.state,
+        outcome.block_tokens(tokens),
+        outcome.shown,
         partial(_reason, outcome.replay, outcome.state.call),
-        outcome.replay.figures.prompt_tokens.known.value,
+        outcome.tokens_known,
         decisions=partial(decisions_of, outcome),
         tiers=partial(tiers_of, outcome),
         uncounted=uncounted,
