@@ -13,15 +13,17 @@ from inspector.replay.analysis.context_blocks import (
     SYSTEM_AND_TOOLS,
     context_at,
     prompt_at,
+    shown_state,
     system_by_call,
     system_tokens,
 )
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.engine.replay import replay
+from inspector.replay.explain.explanation import overhead_explanation, row_explanation
 from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
-from inspector.strategies.core.operations import ReplaceText
+from inspector.strategies.core.operations import Action, ReplaceText
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.conftest import ROOT
@@ -69,7 +71,8 @@ def test_parts_of_every_prompt_add_up_and_none_is_negative(session, specs):
             assert context.sent.min(initial=0) >= -1e-9
             # A prompt is whole tokens, and so is the part that is cut.
             assert context.rest - context.system >= -1.5
-        assert before.system == pytest.approx(system[call], abs=1)
+        assert before.system == pytest.approx(system[call])
+        assert 0 <= before.system <= before.prompt.value
         assert after.system == pytest.approx(before.system, abs=1)
         assert np.all(after.recorded == pytest.approx(before.recorded))
 
@@ -210,6 +213,50 @@ def test_the_system_prompt_is_that_of_the_model_that_is_called():
     assert system[:20] == pytest.approx(9_000, rel=0.1)
     assert system[20:] == pytest.approx(6_000, rel=0.1)
     assert system_tokens(inputs) == system[-1]
+
+
+def test_the_system_prompt_is_at_most_what_a_prompt_has_beyond_its_blocks():
+    # Every token a character, two of the provider's; 1,000 more in every prompt but the last.
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "t" * 100))
+    for turn in range(13):
+        shown = sum(builder.messages[at].blocks[0].characters for at in builder.members)
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 50), usage=Usage(uncached=1_000 + 2 * shown))
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "q" * (100 + 50 * (turn * 7 % 5))))
+    builder.compact(keep=0)
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "s" * 20))
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 50), usage=Usage(uncached=900))
+    baseline = replay(inputs_of(builder.session()), Plan())
+
+    first, last = (context_at(baseline, baseline.state(call)) for call in (0, 13))
+    assert (first.prompt.value, first.sent.sum(), first.system) == pytest.approx((1_200, 2 * 100, 1_000), abs=1)
+    assert (last.prompt.value, last.sent.sum(), last.system) == pytest.approx((900, 2 * 20, 900 - 2 * 20), abs=1)
+    fitted = dataclasses.replace(baseline.inputs.scale.calibration, call_overhead=np.full(15, 1_000.0))
+    scale = dataclasses.replace(baseline.inputs.scale, calibration=fitted)
+    assert system_by_call(dataclasses.replace(baseline.inputs, scale=scale))[13] == pytest.approx(860, abs=1)
+
+
+@pytest.mark.parametrize("spec", [None, "tiered-stale", "keep-recent:keep=2"])
+@pytest.mark.parametrize("name", ["coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json"])
+def test_rows_the_window_and_the_explanations_share_one_count_of_every_block_and_of_the_system_prompt(name, spec):
+    baseline = replay_session(open_session(ROOT / "sample_sessions" / name), Plan())
+    found = replay(baseline.inputs, Plan() if spec is None else Plan.from_specs([spec]))
+    for call in range(found.history.call_count + 1):
+        context, state = context_at(found, found.state(call)), shown_state(found, found.state(call))
+        blocks = context.blocks
+        assert np.abs(state.sent[blocks] - context.sent).max(initial=0) <= 0.5
+        assert not np.delete(state.sent, blocks).any()
+        is_whole = state.action[blocks] == Action.WHOLE
+        assert (state.sent[blocks] == state.recorded[blocks])[is_whole].all()
+        assert context.sent.sum() + context.rest == pytest.approx(context.prompt.value)
+        assert 0 <= context.system <= context.rest + 1e-6
+        assert overhead_explanation(found.inputs, call).value == pytest.approx(context.system)
+    last = int(state.recorded[blocks].argmax()) if len(blocks) else 0
+    block = int(blocks[last])
+    # One model, and no prompt is too small for its blocks: a block has one count in all prompts and reports.
+    assert state.recorded[block] == found.inputs.block_tokens[block]
+    row = row_explanation(found, found.state(found.history.call_count), block)
+    assert row.value == Breakdown(baseline, found).block(block).tokens == state.recorded[block]
 
 
 def test_where_an_agent_left_out_blocks_the_system_prompt_keeps_its_room():
