@@ -470,7 +470,7 @@ def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Fig
     explained = sheet.explained.get(("before", entry.name) if before else entry.name)
     if explained is not None:
         return Figure(explained.value, explained.known, explained.is_lower_bound)
-    found: Figure | None = getattr((sheet.baseline if before else sheet.planned).figures, entry.source, None)
+    found: Figure | None = getattr((sheet.baseline if before else sheet.planned).figures, entry.name, None)
     return found
 
 
