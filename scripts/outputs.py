@@ -42,7 +42,7 @@ OUTPUTS = {
         ((r" +recorded +baseline", 4), (r"  cache writes", 1), (r"  cost", 1)),
     ),
     "readme-advice": Output(
-        "why sample_sessions/security-agent.jsonl", ((None, 2), (r"  the agent can|  best plan", 3))
+        "why sample_sessions/security-agent.jsonl", ((None, 2), (r"  agent can apply|  best plan", 3))
     ),
     "report": Output(f"report {SAMPLE} --strategy tiered-stale", ((r" +recorded +baseline", 17), (r"  net  ", 3))),
     "losing": Output(f"report {SAMPLE} --strategy keep-recent:keep=10", ((r" +recorded +baseline", 15),)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli.arguments import plan_of
+from inspector.cli.arguments import plan_of, settled
 from inspector.cli.output import CommandError, ExitCode
 from inspector.fleet.session_tasks import PlanRequest
 from inspector.strategies.plan import Plan
@@ -29,6 +29,12 @@ MINE = Plan.from_specs(["clear-old:keep=7"])
 
 def test_a_ready_plan_is_found_by_its_name():
     assert plan_of(PlanRequest(plan="careful")) == PRESETS["careful"].plan()
+
+
+def test_a_ready_plan_is_found_by_the_name_that_reports_show_and_fits_each_session():
+    request = PlanRequest(plan="newest ten")
+    assert plan_of(request) == PRESETS["newest-ten"].plan()
+    assert settled(request) == PlanRequest(plan="newest-ten")
 
 
 def test_a_saved_plan_is_found_by_its_name():

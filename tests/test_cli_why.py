@@ -15,6 +15,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.sentences import REPLAY_CAVEAT
 from inspector.safe_text import cell_width
 from inspector.session.open import open_session
+from inspector.strategies.presets import display_name
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.program import run_here
@@ -54,7 +55,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     costliest = dollars(6_983 * (2 * WRITE + 19 * READ))
     assert f"costliest results {costliest} Bash, message 9: 6,983 tokens, sent 21 times" in said
     net = f"net {dollars(plan.worst)} to {dollars(plan.best)} after hardly any re-fetches"
-    assert f"best plan {BEST} saves {dollars(plan.saved)} ({percent(plan.saved)}), {net}" in said
+    assert f"best plan {BEST} saves {net}, {dollars(plan.saved)} ({percent(plan.saved)}) gross" in said
     assert REPLAY_CAVEAT in said
     assert "1-hour cache would have cost ~$0.10 more: 1 fewer miss" in said
     cold, warm = (f"~{dollars(prompt(usages(SAMPLE.name)[-1]) * price)}" for price in (WRITE, READ))
@@ -146,9 +147,9 @@ def test_beyond_lifts_the_envelope_and_says_so_in_every_command(capsys) -> None:
     recommendable = [plan for plan in plans if plan["is_recommendable"]]
     assert max(recommendable, key=lambda plan: plan["needed_later"]["saved_at_least_usd"]) == same
     reason = best["needed_later"]["evidence_reason"]
-    assert f"best plan {best['name']} saves" in why
+    assert f"best plan {display_name(best['name'])} saves" in why
     assert f"beyond what has been tried: {reason}" in why
-    assert f"best plan {best['name']} saves" in compared
+    assert f"best plan {display_name(best['name'])} saves" in compared
     assert compared.count("beyond what has been tried") == 2
     assert f"Beyond what has been tried: {reason}" in page
 
@@ -156,7 +157,7 @@ def test_beyond_lifts_the_envelope_and_says_so_in_every_command(capsys) -> None:
 def test_without_it_compare_recommends_no_untested_plan_for_the_agent(capsys) -> None:
     said = squeezed(run_here(capsys, "compare", SAMPLE).out)
 
-    assert "Claude Code can apply no plan with a net saving among these" in said
+    assert "Claude Code can apply no recommended plan among these" in said
     assert f"best plan {BEST} saves net" in said
     assert "beyond what has been tried" not in said
 
@@ -178,7 +179,7 @@ def test_that_the_agent_can_apply_no_plan_is_reported_before_the_best_plan(capsy
     assert found["best"] is not None
     assert main(["why", str(SAMPLE)]) == 0
     said = capsys.readouterr().out
-    assert re.search("the agent can +apply no plan with a net saving: inspector help apply\n +best plan +", said)
+    assert re.search("agent can apply +no recommended plan: inspector help apply\n +best plan +", said)
 
 
 def test_it_says_when_a_session_was_and_which_hour_cost_most(corpus: Path, capsys) -> None:

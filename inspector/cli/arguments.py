@@ -363,11 +363,13 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
 
 def settled(request: PlanRequest) -> PlanRequest:
     """Read plan files here, once, so that the request means the same anywhere; raise as `plan_of` does."""
-    from inspector.strategies.presets import PRESETS
+    from inspector.strategies.presets import preset_named
 
-    plan = plan_of(request)
-    if request.spec or (request.plan in PRESETS and plan == PRESETS[request.plan].plan(None)):
+    plan, preset = plan_of(request), preset_named(request.plan)
+    if request.spec:
         return request
+    if preset is not None and plan == preset.plan(None):
+        return replace(request, plan=preset.name)
     return replace(request, settled=plan)
 
 
@@ -381,7 +383,7 @@ def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None)
 
 def _named_plan(text: str, session: Session | None) -> Plan:
     """Return the plan in the file of that path, or the saved or built-in one of that name."""
-    from inspector.strategies.presets import PRESETS, SUFFIX, saved_plans
+    from inspector.strategies.presets import PRESETS, SUFFIX, preset_named, saved_plans
 
     path = expand_user(text)
     if exists(path) or os.sep in text or text.endswith(SUFFIX):
@@ -389,8 +391,9 @@ def _named_plan(text: str, session: Session | None) -> Plan:
     saved = {name: each for each in saved_plans() for name in (each.name, each.path.stem)}
     if text in saved:
         return _plan_in(saved[text].path)
-    if text in PRESETS:
-        return PRESETS[text].plan(session)
+    preset = preset_named(text)
+    if preset is not None:
+        return preset.plan(session)
     raise CommandError(f"--plan {text}: {_unknown(text, [*saved, *PRESETS])}", ExitCode.WRONG_USAGE)
 
 

@@ -73,14 +73,14 @@ def _checked_plan(options: Namespace) -> str:
     from inspector.hook.plan_cache import cuts_for
     from inspector.recall.originals import state_folder
     from inspector.strategies.plan import PlanError
-    from inspector.strategies.presets import PRESETS
+    from inspector.strategies.presets import preset_named
 
     if not options.plan:
         raise CommandError(
             "hook install needs a --plan: a file, or a built-in plan such as careful", ExitCode.WRONG_USAGE
         )
     path = Path(options.plan)
-    is_ready = options.plan in PRESETS and not path.exists()
+    is_ready = preset_named(options.plan) is not None and not path.exists()
     try:
         plan = read_plan(options.plan)
     except PlanError as error:

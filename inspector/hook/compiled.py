@@ -27,7 +27,7 @@ from inspector.strategies.library.langchain import DeepagentsEvict
 from inspector.strategies.library.micro_x import CapAtInsertion
 from inspector.strategies.library.opencode import OpenCodeTruncate
 from inspector.strategies.plan import Plan
-from inspector.strategies.presets import PRESETS
+from inspector.strategies.presets import preset_named
 
 if TYPE_CHECKING:
     from inspector.hook.rules import Adaptive, Cut, Store
@@ -62,8 +62,9 @@ def read_plan(plan: str) -> Plan:
         PlanError: It is not a plan.
         OSError: The file cannot be read.
     """
-    if plan in PRESETS and not Path(plan).exists():
-        return PRESETS[plan].plan()
+    preset = preset_named(plan)
+    if preset is not None and not Path(plan).exists():
+        return preset.plan()
     with open(plan, encoding="utf-8", opener=open_regular) as file:
         return Plan.from_toml(file.read())
 

@@ -24,7 +24,7 @@ from inspector.session.model import BlockKind, Role, TextUnavailableError
 from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, Action
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.strategies.presets import PRESETS
+from inspector.strategies.presets import preset_named
 from inspector.strategies.registry import STRATEGIES
 from inspector.tokens.counter import shared_counter
 from inspector.tokens.token_table import count_session
@@ -361,9 +361,8 @@ def resolve_plan(plan: Plan | str) -> Plan:
     """Return a plan from its one-line form or the name of a built-in plan; raise `PlanError` for other text."""
     if not isinstance(plan, str):
         return plan
-    if plan in PRESETS and plan not in STRATEGIES:
-        return PRESETS[plan].plan()
-    return Plan.from_specs([plan])
+    preset = preset_named(plan)
+    return preset.plan() if preset is not None and plan not in STRATEGIES else Plan.from_specs([plan])
 
 
 def inputs_of_messages(session: Session, table: TokenTable | None = None) -> ReplayInputs:

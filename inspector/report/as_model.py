@@ -8,6 +8,7 @@ from inspector.replay.analysis.recoveries import BEYOND, EvidenceLevel
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.recovery_words import net_words
+from inspector.strategies.presets import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,8 +85,8 @@ def _tried(found: AsModel) -> list[PlanAsModel]:
 
 
 def _plan_words(each: PlanAsModel) -> str:
-    """Return `newest-ten still pays: net $0.41 to $0.62, as recorded net $1.22 to $1.62`."""
-    name = plain(each.name or " + ".join(each.strategies))
+    """Return `newest ten still pays: net $0.41 to $0.62, as recorded net $1.22 to $1.62`."""
+    name = plain(display_name(each.name, each.strategies))
     there, recorded = net_words(each.other, IN_TEXT), net_words(each.recorded, IN_TEXT)
     if not there:
         return f"{name} has no price there"

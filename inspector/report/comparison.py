@@ -12,14 +12,16 @@ from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.build_report import plan_of_facts
 from inspector.report.catalogue import FigureSet, PlanFacts, Saving, format_figure, legend
-from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
+from inspector.report.export import NONE_RECOMMENDED, answer_for
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.numbers import ABOUT, IN_TEXT, NOTHING
-from inspector.report.recovery_words import NOTHING_WORTHWHILE, amount_words
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, saving_of
 from inspector.report.sentences import REPLAY_CAVEAT, saving_row
 from inspector.report.tables import marks_used
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, write_caveats
 from inspector.strategies.plan import Plan
+from inspector.strategies.presets import PRESETS, display_name
+from inspector.strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,13 +105,16 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
         return []
     label, best = known[0][1].can, _recommended([plan for plan, answer in known if answer.is_whole])
     if best is None:
-        return [(label, f"{NONE_THAT_SAVES_NET} among these; inspector export writes a plan as code")]
+        return [(label, f"{NONE_RECOMMENDED} among these; inspector export writes a plan as code")]
     return [(label, f"{_saves(best)}; inspector export writes it")]
 
 
 def _recommended(plans: Sequence[PlanFacts]) -> PlanFacts | None:
-    """Return the plan with the largest net saving that can be recommended."""
-    return max((plan for plan in plans if plan.is_recommendable), key=_net, default=None)
+    """Return the plan with the largest net saving that can be recommended; ties go to the first, as on the screen."""
+    order = [*STRATEGIES, *PRESETS]
+    found = [plan for plan in plans if plan.is_recommendable]
+    found.sort(key=lambda plan: order.index(plan.name) if plan.name in order else len(order))
+    return max(found, key=_net, default=None)
 
 
 def _best(report: Report, *, beyond: bool) -> tuple[str, str]:
@@ -126,10 +131,9 @@ def _is_untested(plan: PlanFacts) -> bool:
 
 
 def _saves(plan: PlanFacts) -> str:
-    """Return `trim-at-insertion saves net $0.20 to $0.24`, marked if untested."""
+    """Describe a plan's saving in full, marked if untested."""
     reason = "" if plan.needed_later is None else plan.needed_later.evidence_reason
-    amount = amount_words(plan.saved, plan.needed_later, IN_TEXT)
-    return f"{plan.name} saves {amount}{f'; {BEYOND}: {reason}' if reason else ''}"
+    return f"{saving_of(plan).in_full(IN_TEXT)}{f'; {BEYOND}: {reason}' if reason else ''}"
 
 
 def _ahead(report: Report) -> list[tuple[str, str]]:
@@ -137,11 +141,11 @@ def _ahead(report: Report) -> list[tuple[str, str]]:
     best = _recommended(report.plans)
     if best is None:
         return []
-    rows = []
+    rows, name = [], display_name(best.name, best.strategies)
     if best.projection is not None:
-        rows.append(saving_row(best.projection, IN_TEXT, best.name))
-    rows += [(label, f"{best.name}: {text}") for label, text in uncertainty_rows(best)]
-    return [*rows, *((label, f"{best.name}: {text}") for label, text in next_calls_rows(best))]
+        rows.append(saving_row(best.projection, IN_TEXT, name))
+    rows += [(label, f"{name}: {text}") for label, text in uncertainty_rows(best)]
+    return [*rows, *((label, f"{name}: {text}") for label, text in next_calls_rows(best))]
 
 
 def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
@@ -178,7 +182,9 @@ def _figures(name: str, figures: FigureSet, sort: str, before: float | None = No
 
 
 def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
-    name, tokens, cost, _, _, _, _, *asked = _figures(plan.name, plan.figures, sort, before)
+    name, tokens, cost, _, _, _, _, *asked = _figures(
+        display_name(plan.name, plan.strategies), plan.figures, sort, before
+    )
     needed = plan.needed_later
     net = None if needed is None else needed.saved_at_least_usd
     saved = "usd" if plan.saved.usd is not None else "percent"

@@ -20,6 +20,7 @@ from inspector.strategies.core.strategy import Parametrized
 from inspector.strategies.history.tools import known_tools
 from inspector.strategies.library.old_results import TIERS, TieredStale
 from inspector.strategies.plan import Plan
+from inspector.strategies.presets import display_name, part_name
 from inspector.strategies.registry import SYSTEMS, value_of, with_values
 
 if TYPE_CHECKING:
@@ -494,10 +495,8 @@ def export_plan(plan: Plan, name: str) -> Exported:
     return export_to(TARGETS[name], plan)
 
 
-NONE_THAT_SAVES = "no plan that saves"
-"""Plans an agent can apply natively, if all of them would save nothing."""
-NONE_THAT_SAVES_NET = "no plan with a net saving"
-"""Longer form that mentions recoveries."""
+NONE_RECOMMENDED = "no recommended plan"
+"""Plans an agent can apply natively, if none of them is recommended."""
 
 
 class AgentSupport(NamedTuple):
@@ -529,12 +528,8 @@ class AgentSupport(NamedTuple):
         return f"{self.agent} can apply"
 
     def can_apply(self, what: str) -> str:
-        """Describe the natively applicable plan, or `NONE_THAT_SAVES`: `Claude Code can apply vercel-prune`."""
+        """Describe the natively applicable plan, or `NONE_RECOMMENDED`: `Claude Code can apply vercel-prune`."""
         return f"{self.can} {what}"
-
-    def in_a_row(self, what: str) -> tuple[str, str]:
-        """Return it as label and value, for short labels."""
-        return ("the agent can", f"apply {what}")
 
     @property
     def in_short(self) -> str:
@@ -555,8 +550,9 @@ def _capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def describe_applied_plan(name: str, plan: Plan, session: Session | None) -> str:
+def describe_applied_plan(plan: Plan, session: Session | None) -> str:
     """Report in one line that a plan was made current, whether the agent can apply it, and how to undo it."""
+    name = display_name(plan.name, plan.to_specs()) or "another plan"
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
     return f"{name} is active{verdict}; ctrl+z to undo"
 
@@ -590,7 +586,7 @@ def part_of(name: str, plan: Plan) -> Plan | None:
     answer = answer_for(name, plan)
     if answer.is_whole:
         return plan
-    return Plan.of(*answer.applied, name=f"part of {plan.name}") if answer.applied else None
+    return Plan.of(*answer.applied, name=part_name(plan.name)) if answer.applied else None
 
 
 def _exported(plan: Plan, name: str) -> Exported | None:

@@ -23,6 +23,7 @@ from inspector.report.sentences import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describ
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, marks_in, name_cell, plan_letter, word
 from inspector.report.text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.safe_text import clip_cells
+from inspector.strategies.presets import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +97,7 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
             f"it saves on {plan.helped:,} of them, costs more on {plan.worse:,} and makes no difference to "
             f"{plan.unchanged:,}."
         )
-        name = f"Plan {plan_letter(index)} ({plain(plan.name)})"
+        name = f"Plan {plan_letter(index)} ({plain(display_name(plan.name))})"
         share = figures.cell(*steps, "percent")
         word, more = "saves", ""
         if (amount.value or 0) < 0:
@@ -311,7 +312,7 @@ def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
 
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:
     plan = report.plans[index]
-    parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
+    parts: list[Part] = [Line((Cell(plain(display_name(plan.name)), is_code=True),), is_item=True)]
     if plan.uncertainty is not None:
         parts.append(Line((Cell(f"With {UNCERTAIN_ANSWERS}: {describe_uncertain_saving(plan.uncertainty)}."),)))
     if plan.percent is not None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.replay.analysis.recoveries import NeededLater
-    from inspector.report.catalogue import ExpectedRefetches, Saving
+    from inspector.replay.analysis.plan_outcome import Savings
+    from inspector.replay.analysis.recoveries import NeededLater, Recoveries
+    from inspector.report.catalogue import ExpectedRefetches, PlanFacts
+    from inspector.report.document import SavingPlanFacts
     from inspector.report.numbers import NumberFormat
 
 
 def needed_words(calls: int, numbers: NumberFormat) -> str:
     """Return `12 later calls needed cut text`; empty for none, which does not mean that there is no risk."""
     return f"{numbers.plural(calls, 'later call')} needed cut text" if calls else ""
+
+
+def searching_words(tried: tuple[int, int] | None, numbers: NumberFormat) -> str:
+    """Return `still searching for the best plan, 12 of 84 plans tried`; None for an unknown number."""
+    far = "" if tried is None else f", {numbers.whole(tried[0])} of {numbers.plural(tried[1], 'plan')} tried"
+    return f"still searching for the best plan{far}"
 
 
 NetRange = tuple[float | None, float | None]
@@ -32,6 +40,9 @@ HARDLY_ANY: Final = "hardly any"
 
 NOTHING_WORTHWHILE: Final = "nothing worth changing here"
 """Recommendation for a session without a plan that can be recommended."""
+
+UNTESTED: Final = "is untested"
+"""Reason not to recommend a plan whose settings go beyond what has been tried in public."""
 
 NOTHING_SAVES: Final = f"{NOTHING_WORTHWHILE}: no plan saves anything"
 
@@ -81,12 +92,74 @@ def _estimate(expected: tuple[float, float, float], counted: Callable[[int], str
     return f"about {counted(middle)} ({numbers.whole(low)} to {numbers.whole(high)})"
 
 
-def amount_words(saved: Saving, needed: NeededLater | None, numbers: NumberFormat) -> str:
-    """Return `net $1.37 to $1.90`, or a share of the tokens without a price."""
-    if saved.usd is None:
-        return f"{numbers.percent(saved.percent)} of the tokens"
-    net = "" if needed is None else net_words(net_of(needed), numbers)
-    return net or numbers.dollars(saved.usd)
+class PlanSaving(NamedTuple):
+    """Saving of a plan, for the sentences of all outputs.
+
+    Attributes:
+        name: Display name of the plan; may hold user text.
+        usd: Dollars saved before re-fetches; None without a price.
+        share: Saved share of the cost, or of the prompt tokens without a price.
+        known: Certainty of `usd`, or of `share` without a price.
+        net: Net savings.
+        expected: Expected re-fetches.
+    """
+
+    name: str
+    usd: float | None
+    share: float | None
+    known: str
+    net: NetRange
+    expected: Expected
+
+    def gross(self, numbers: NumberFormat) -> str:
+        """Return the saving before re-fetches, `$2.71 (7.6 %)`, or without a price `21 % of the tokens`."""
+        share = numbers.share(self.share)
+        if self.usd is None:
+            return f"{numbers.qualified(share, self.known)} of the tokens"
+        return f"{numbers.qualified(numbers.dollars(self.usd), self.known)} ({share})"
+
+    def amount(self, numbers: NumberFormat) -> str:
+        """Return `net $2.44 to $2.63`, or the gross saving without a price."""
+        return net_words(self.net, numbers) or self.gross(numbers)
+
+    def in_short(self, numbers: NumberFormat) -> str:
+        """Return `newest ten saves net $2.44 to $2.63`."""
+        return f"{self.name} saves {self.amount(numbers)}"
+
+    def in_full(self, numbers: NumberFormat) -> str:
+        """Return `newest ten saves net $2.44 to $2.63 after about 1 re-fetch (0 to 2), $2.71 (7.6 %) gross`."""
+        refetches = refetch_words(self.expected, numbers)
+        if self.usd is None or self.expected is None or self.net[0] is None:
+            return f"{self.name} saves {self.gross(numbers)}; {refetches}"
+        return f"{self.in_short(numbers)} after {refetches}, {self.gross(numbers)} gross"
+
+    def why_not(self, reason: str, numbers: NumberFormat) -> str:
+        """Explain why nothing is recommended although this plan saves most before re-fetches.
+
+        Args:
+            reason: Why it is not recommended: `is untested`; empty for its re-fetches.
+        """
+        why = reason or net_after_words(self.net, self.expected, numbers)
+        return f"{NOTHING_WORTHWHILE}: {self.name} saves most, {self.gross(numbers)}, but {why}"
+
+
+def plan_saving(name: str, savings: Savings, found: Recoveries | None) -> PlanSaving:
+    """Return the saving of a replayed plan by its display name."""
+    usd, share = savings.usd, savings.share
+    known = share.known if usd.value is None else usd.known
+    net, expected = ((None, None), None) if found is None else (found.net, found.refetched)
+    return PlanSaving(name, usd.value, share.value, known, net, expected)
+
+
+def saving_of(plan: PlanFacts | SavingPlanFacts) -> PlanSaving:
+    """Return the saving of a report's plan."""
+    from inspector.strategies.presets import display_name
+
+    saved, needed = plan.saved, plan.needed_later
+    known = saved.known.get("percent" if saved.usd is None else "usd", "")
+    share = None if saved.percent is None else saved.percent / 100
+    net, expected = ((None, None), None) if needed is None else (net_of(needed), refetches_of(needed))
+    return PlanSaving(display_name(plan.name, plan.strategies), saved.usd, share, known, net, expected)
 
 
 def net_of(needed: NeededLater | ExpectedRefetches) -> NetRange:

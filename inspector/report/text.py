@@ -62,6 +62,7 @@ from inspector.report.tables import (
     totals_rows,
 )
 from inspector.safe_text import clip_cells
+from inspector.strategies.presets import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -473,7 +474,7 @@ def _tokens(tokens: TokenFacts) -> str:
 
 
 def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
-    page.line(f"Plan {letter}: {plan.name}" if plan.name else f"Plan {letter}", HEADING)
+    page.line(f"Plan {letter}: {display_name(plan.name)}" if plan.name else f"Plan {letter}", HEADING)
     for index, spec in enumerate(plan.strategies, 1):
         lines = broken_after_commas(spec, SPEC_WIDTH)
         page.table(None, [("" if row else f"{index}.", line) for row, line in enumerate(lines)], RIGHT + WRAPPED, gap=1)

@@ -11,17 +11,10 @@ from inspector.replay.analysis.recoveries import BEYOND
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.catalogue import CostParts, FigureSet, format_figure, legend
-from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
+from inspector.report.export import NONE_RECOMMENDED, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import (
-    NOTHING_SAVES,
-    NOTHING_WORTHWHILE,
-    amount_words,
-    net_after_words,
-    net_of,
-    refetches_of,
-)
+from inspector.report.recovery_words import NOTHING_SAVES, UNTESTED, saving_of
 from inspector.report.sentences import (
     NOT_INCLUDED,
     REPLAY_CAVEAT,
@@ -73,6 +66,9 @@ NAME_WIDTH = 24
 PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd", "requests_usd")
 
 MORE = "every figure: inspector report; every plan: inspector compare"
+
+AGENT_CAN = "agent can apply"
+"""Label of the best plan that the session's agent can apply; its name would widen the column."""
 
 Row = tuple[str, str, str]
 """A label, dollars, and a comment."""
@@ -249,19 +245,13 @@ def _has_expired(found: CacheMissesFacts) -> bool:
 
 def _best(found: BestPlanFacts) -> tuple[str, str]:
     if found.best is not None:
-        return (
-            "best plan",
-            f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}{_beyond(found.best)}",
-        )
+        return ("best plan", f"{saving_of(found.best).in_full(IN_TEXT)}{_beyond(found.best)}")
     if not found.is_complete:
         return ("best plan", "trying every plan would take too long here: use inspector compare")
     if found.most is None:
         return ("best plan", NOTHING_SAVES)
-    most, reason = f"{_name(found.most)} saves most, {_saved(found.most)}", found.most.needed_later.evidence_reason
-    return (
-        "best plan",
-        f"{NOTHING_WORTHWHILE}: {most}, but {f'is untested: {reason}' if reason else _needed(found.most)}",
-    )
+    reason = found.most.needed_later.evidence_reason
+    return ("best plan", saving_of(found.most).why_not(f"{UNTESTED}: {reason}" if reason else "", IN_TEXT))
 
 
 def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
@@ -273,30 +263,10 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
     if found.applicable is None and not answer.is_lacking:
         return []
     if found.applicable is None:
-        return [answer.in_a_row(f"{NONE_THAT_SAVES_NET}: inspector help apply")]
-    each = found.applicable
-    amount = amount_words(each.saved, each.needed_later, IN_TEXT)
-    return [answer.in_a_row(f"{_name(each)}: {amount}{_beyond(each)}")]
+        return [(AGENT_CAN, f"{NONE_RECOMMENDED}: inspector help apply")]
+    return [(AGENT_CAN, f"{saving_of(found.applicable).in_full(IN_TEXT)}{_beyond(found.applicable)}")]
 
 
 def _beyond(found: SavingPlanFacts) -> str:
     reason = found.needed_later.evidence_reason
     return f"; {BEYOND}: {reason}" if reason else ""
-
-
-def _needed(found: SavingPlanFacts) -> str:
-    """Describe the net saving after expected re-fetches."""
-    needed = found.needed_later
-    return net_after_words(net_of(needed), refetches_of(needed), IN_TEXT)
-
-
-def _name(found: SavingPlanFacts) -> str:
-    return found.name or " + ".join(found.strategies)
-
-
-def _saved(found: SavingPlanFacts) -> str:
-    saved = found.saved
-    share = IN_TEXT.percent(saved.percent)
-    if saved.usd is None:
-        return f"{share} of the tokens"
-    return f"{dollars(saved.usd, saved.known, 'usd')} ({share})"

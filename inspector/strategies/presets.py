@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from inspector.atomic_files import APPLICATION, write_atomic
 from inspector.session.files import expand_user, glob_sorted
 from inspector.strategies.plan import Plan, PlanError
+from inspector.strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from inspector.session.model import Session
@@ -234,6 +236,31 @@ _ALL = (
 
 PRESETS = {preset.name: preset for preset in _ALL}
 """Presets by name, in display order."""
+
+_PART_OF = "part of "
+
+
+def part_name(name: str) -> str:
+    """Return the name of the part of a plan that an agent can apply."""
+    return f"{_PART_OF}{name}"
+
+
+def display_name(name: str, strategies: Iterable[str] = ()) -> str:
+    """Return the name of a plan for users: `newest ten` for the built-in plan `newest-ten`, others unchanged.
+
+    Args:
+        name: Name of the plan; may be empty.
+        strategies: Its strategies in their one-line form, which replace an empty name.
+    """
+    if not name:
+        return " + ".join(spec.partition(":")[0] for spec in strategies)
+    identifier = name.removeprefix(_PART_OF)
+    return name.replace("-", " ") if identifier in PRESETS and identifier not in STRATEGIES else name
+
+
+def preset_named(text: str) -> Preset | None:
+    """Return the built-in plan of a name or a display name."""
+    return PRESETS.get(text) or PRESETS.get(text.replace(" ", "-"))
 
 
 SUFFIX = ".toml"

@@ -392,5 +392,5 @@ class Picker(Dialog[str | None]):
 
 
 def _matches(choice: DialogChoice, words: Sequence[str]) -> bool:
-    text = f"{choice.name} {choice.title} {choice.help}".lower()
+    text = f"{choice.identifier} {choice.name} {choice.title} {choice.help}".lower()
     return all(word in text for word in words)

@@ -14,6 +14,7 @@ from inspector.errors import InspectorError
 from inspector.safe_text import cell_width, one_line
 from inspector.session.files import expand_user, is_file, is_folder
 from inspector.session.overwrite_guard import problem_with_target
+from inspector.strategies.presets import display_name
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
 from inspector.ui.dialogs import SaveChoice, SaveDialog
@@ -191,7 +192,8 @@ def _recommended(found: BestPlan | None) -> list[Plan]:
     if found is None or found.best is None:
         return []
     # Readers of the page have to know that the user did not choose this plan.
-    return [replace(found.best.plan, name=f"{found.best.plan.name}, suggested as the best plan".removeprefix(", "))]
+    name = display_name(found.best.plan.name)
+    return [replace(found.best.plan, name=f"{name}, suggested as the best plan".removeprefix(", "))]
 
 
 class ReportDialog(SaveDialog):  # its bindings have their own names in keymaps

@@ -344,11 +344,10 @@ async def _compare(tour: Tour) -> None:
 
     await tour.press("c", pause=0.5)
     await tour.until(is_compared, LONG_PATIENCE)
-    await tour.press("asterisk", pause=0.2)
 
 
 async def _take(tour: Tour) -> None:
-    await tour.press("enter", pause=0.4)
+    await tour.press("asterisk", pause=0.4)
     await tour.until(lambda: tour.app.screen is tour.screen)
     await tour.settled()
     await _assessed(tour)
@@ -403,10 +402,8 @@ STEPS: Sequence[TourStep] = (
     TourStep("`p` goes to the plan. Drag a limit, and every call is replayed, including cache misses.", 1.5, _drag),
     TourStep("`g x` goes to a cut: the text that is left, the text that is gone, and the rule.", 1.5, _see_a_cut),
     TourStep("`t` opens the limit with the largest effect: the cost over its whole range, and the knee.", 2.5, _tune),
-    TourStep(
-        "`c` replays every strategy and built-in plan. `*` goes to the best one that has been tried.", 3, _leave_tune
-    ),
-    TourStep("`⏎` uses it. The saving below is net of results that the agent is expected to fetch again.", 4, _take),
+    TourStep("`c` replays every strategy and built-in plan. ★ marks the best one that has been tried.", 3, _leave_tune),
+    TourStep("`*` uses it. The saving below is net of results that the agent is expected to fetch again.", 4, _take),
     TourStep(
         "`z m` prices it as a newer model, where cache reads cost less: it saves less, and still pays.", 5, _price_as
     ),

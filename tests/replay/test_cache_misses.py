@@ -348,7 +348,7 @@ def test_a_model_whose_cache_no_one_knows_misses_what_its_provider_reports_other
 
     assert [(miss.call, miss.cause) for miss in found.misses] == [(2, MissCause.LIKELY_SERVER_SIDE)]
     assert describe_evidence(found.misses[0], session) == (
-        "same model, same prefix: a hit is not guaranteed; 1 h 6 min after call 2"
+        "1 h 6 min after call 2; same model and prefix: a hit is not guaranteed"
     )
     assert found.misses[0].usd.value is None
 

@@ -60,7 +60,7 @@ def test_the_title_is_the_cost_and_its_avoidable_part_or_the_saving_of_the_plan(
     assert page_content(alone).title == f"This session cost {cost}; {avoidable} of it was avoidable"
     misses = structs.replace(planned.cache_misses, calls=0, extra_usd=0.0, causes=[])
     assert page_content(structs.replace(alone, cache_misses=misses)).title == (
-        f"This session cost {cost}; nothing of it was avoidable"
+        f"This session cost {cost}; none of it was avoidable"
     )
 
 

@@ -3,7 +3,7 @@ import pytest
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.library.micro_x import recorded_summary_tokens
 from inspector.strategies.plan import Plan
-from inspector.strategies.presets import PRESETS
+from inspector.strategies.presets import PRESETS, display_name, part_name, preset_named
 from inspector.strategies.registry import STRATEGIES, strategy, strategy_for
 from inspector.tokens.counter import estimated_tokens
 from tests.replay.synthetic import SessionBuilder
@@ -15,6 +15,28 @@ def test_every_preset_is_a_valid_plan_that_survives_being_written(name):
     assert plan.name == name
     assert Plan.from_toml(plan.to_toml()) == plan
     assert all(entry.enabled for entry in plan.entries)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("newest-ten", "newest ten"),
+        ("openclaw-2026.9", "openclaw 2026.9"),
+        (part_name("newest-ten"), "part of newest ten"),
+        # Strategies keep their names, also those of a plan with the same name, and so do the user's plans.
+        ("keep-recent", "keep-recent"),
+        ("part of trim-at-insertion", "part of trim-at-insertion"),
+        ("my-own-plan", "my-own-plan"),
+        ("", "clear-old + keep-recent"),
+    ],
+)
+def test_a_built_in_plan_has_a_plain_name_and_others_keep_theirs(name: str, shown: str):
+    assert display_name(name, ["clear-old:keep=7", "keep-recent"]) == shown
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_built_in_plan_is_found_by_both_of_its_names(name: str):
+    assert preset_named(name) is preset_named(display_name(name)) is PRESETS[name]
 
 
 def test_none_changes_nothing():

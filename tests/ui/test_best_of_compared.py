@@ -100,13 +100,15 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert best.key == "sound"
 
     said = headline(plans, best, 0)
-    assert said.text == "★ best plan: sound saves $4.00 (40 %); net about $4.00 after hardly any re-fetches"
-    assert said.short == "★ best: sound $4.00, net about $4.00"
+    assert said.text == "★ best plan: sound saves net about $4.00 after hardly any re-fetches, $4.00 (40 %) gross"
+    assert said.short == "★ best: sound saves net about $4.00"
     bold = best_of([contender("bold", 5.0, 9), *plans])
     assert bold is not None
     risky = headline(plans, bold, 0)
-    assert risky.text == ("★ best plan: bold saves $5.00 (50 %); net $4.10 to $4.55 after about 9 re-fetches (4 to 9)")
-    assert risky.short == "★ best: bold $5.00, net $4.10 to $4.55"
+    assert risky.text == (
+        "★ best plan: bold saves net $4.10 to $4.55 after about 9 re-fetches (4 to 9), $5.00 (50 %) gross"
+    )
+    assert risky.short == "★ best: bold saves net $4.10 to $4.55"
     so_far = headline(plans, best, 3)
     assert "so far" in so_far.text
     assert "so far" in so_far.short
@@ -163,10 +165,9 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safer: careful $2.00, net $1.90 to $1.95; 1 re-fetch (best: 12)"
-    assert "saves $2.00" in said.text
+    assert said.short == "◆ safer: careful saves net $1.90 to $1.95; 1 re-fetch (best: 12)"
     assert said.text.endswith(
-        ", net $1.90 to $1.95, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
+        " saves net $1.90 to $1.95, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
     )
     assert safest in front_of(plans, best, safest)
 
@@ -174,7 +175,9 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     sound = safest_of(alone)
     assert sound is best_of(alone)
     assert safest_line(sound, sound, 0) is None
-    assert headline(alone, sound, 0, sound).text.startswith("★ best plan, also the safest: sound saves $4.00")
+    assert headline(alone, sound, 0, sound).text.startswith(
+        "★ best plan, also the safest: sound saves net about $4.00 "
+    )
 
 
 def test_the_safest_plan_saves_half_of_what_the_best_does_where_one_does_and_was_needed_less() -> None:
@@ -192,7 +195,7 @@ def test_what_a_plan_leaves_out_is_stated_next_to_it_and_shorter_where_there_is_
     bold = replace(bold, found=replace(bold.found, left_out=gone))
     wordings = list(headline([BASELINE, bold], bold, 0).wordings())
     assert wordings[0].endswith("; leaves out thinking, tool calls, tool results")
-    assert wordings[2] == "★ best: bold $5.00, net $3.80 to $4.40; cuts thinking, calls, results"
+    assert wordings[2] == "★ best: bold saves net $3.80 to $4.40; cuts thinking, calls, results"
     assert ("leaves out", "thinking, tool calls, tool results") in about(bold, BASELINE.found)
 
 
@@ -412,15 +415,16 @@ def test_the_agents_own_plan_is_the_headline_and_the_best_for_other_code_comes_s
     own = applied_by_agent(contender("own settings", 2.0, 1), is_whole=True)
     plans = [BASELINE, best, own]
     lines = headlines(plans, 0)
-    assert [each.key for each in recommended_of(plans)] == ["own settings", "best"]
+    assert recommended_of(plans) is own
     assert lines[0].text == (
-        "✓ best plan Claude Code can apply: own settings saves $2.00 (20 %); net $1.90 to $1.95 after about 1 re-fetch "
-        "(0 to 1)"
+        "✓ best plan Claude Code can apply: own settings saves net $1.90 to $1.95 after about 1 re-fetch (0 to 1), "
+        "$2.00 (20 %) gross"
     )
-    assert lines[0].key.startswith("* goes to ◆ ★,")
-    assert lines[1].text.startswith("★ best plan: best saves $5.00 (50 %)")
+    assert lines[0].key.startswith("* uses ◆,")
+    assert lines[1].text.startswith("★ best plan: best saves net $3.80 to $4.40 ")
     # Without a plan of the agent's own the best one leads, and without any there is nothing to change.
     assert headlines([BASELINE, best], 0)[0].text.startswith("★ best plan, also the safest: best saves")
-    assert headlines([BASELINE, best], 0)[-1].short == "Claude Code can apply no plan that saves"
+    assert headlines([BASELINE, best], 0)[-1].short == "Claude Code can apply no recommended plan"
     assert [each.short for each in headlines([BASELINE], 0)] == ["nothing worth changing here"]
-    assert recommended_of([BASELINE]) == ()
+    assert recommended_of([BASELINE, best]) is best
+    assert recommended_of([BASELINE]) is None

@@ -194,7 +194,6 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         assert "kind" in titles
         assert "needed" in titles
 
-        await run.tap("asterisk")
         best = str(compare.table.row_here)
         found = compare.found(best)
         assert "★ best" in run.text()
@@ -228,7 +227,7 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
 @few_plans
 async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_it(running) -> None:
     async with running(SAMPLE, size=(120, 36)) as run:
-        compare = await Compare.opened(run, "asterisk", "F")
+        compare = await Compare.opened(run, "F")
         await run.until_shown("Pareto front, saving vs. needed later")
         rows = compare.table.rows
         assert [row.mark for row in rows].count("★") == 1
@@ -263,17 +262,54 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
         net = {key: rows[key].cells["net"].order for key in can if "net" in rows[key].cells}
         assert net
         assert all(usd < 0.01 * 1.75 or compare.is_beyond(key) for key, usd in net.items())
-        await run.until_shown("Claude Code can apply no plan that saves")
-
-        # The key of the best plan goes on to the safer one and around.
+        await run.until_shown("Claude Code can apply no recommended plan")
         assert rows[begun].mark == "★"
+
+
+@few_plans
+async def test_the_key_of_the_best_plan_uses_it_as_on_the_main_screen_and_undo_takes_it_back(running) -> None:
+    async with running(SAMPLE, size=(120, 36)) as run:
+        await run.until(lambda: run.best is not None)
+        before = run.plan
+        await run.press("asterisk")
+        await run.until_shown("ctrl+z")
+        on_main, notice = run.plan, run.line_with("ctrl+z")
+        await run.press("ctrl+z")
+        assert run.plan == before
+
+        await Compare.opened(run)
         await run.tap("asterisk")
-        seen = [compare.table.row_here]
-        assert seen == [begun]
-        while seen.count(seen[0]) == 1:
-            await run.tap("asterisk")
-            seen.append(compare.table.row_here)
-        assert can.isdisjoint(seen)
+        await run.until_open("session")
+        await run.until_shown("ctrl+z")
+        assert run.plan.strategies == on_main.strategies
+        assert run.line_with("ctrl+z") == notice
+        await Compare.opened(run)
+        await run.tap("asterisk")
+        await run.until_shown("this is already the best plan")
+        await run.tap("escape")
+        await run.until_open("session")
+        await run.press("ctrl+z")
+        assert run.plan == before
+
+
+async def test_without_a_recommended_plan_its_key_changes_nothing_and_says_why(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        before = run.plan
+        compare = await Compare.opened(run)
+        assert all(row.mark != "★" for row in compare.table.rows)
+        await run.tap("asterisk")
+        await run.until(lambda: "nothing worth changing here" in compare.notice)
+        assert run.plan == before
+
+
+@few_plans
+async def test_until_a_plan_is_recommended_its_key_says_how_many_were_tried(running, held) -> None:
+    async with running(SAMPLE) as run:
+        await run.tap("c")
+        await run.until_open("compare")
+        await run.tap("asterisk")
+        await run.until_shown("still searching for the best plan, ")
+        held.set()
 
 
 async def test_what_the_agent_can_apply_of_a_plan_is_stated_with_what_that_part_saves(running) -> None:

@@ -66,8 +66,9 @@ def said(found: BestPlan | None, *, is_searching: bool = False, path: Path = SAM
 
 def test_the_line_is_cost_avoidable_cost_and_what_can_be_saved() -> None:
     assert said(best()) == (
-        f"Cost {cost()}   avoidable {dollars(missed())} in 1 cache miss (M)   best plan: {net_of_best()} (* c)   "
-        "Claude Code can apply no plan that saves   $ all figures"
+        f"Cost {cost()}   avoidable {dollars(missed())} in 1 cache miss (M)   "
+        f"best plan: {BEST} saves {net_of_best()} (* c)   "
+        "Claude Code can apply no recommended plan   $ all figures"
     )
 
 
@@ -86,20 +87,23 @@ def applicable() -> BestPlan:
 
 
 def test_what_the_agent_can_apply_comes_before_a_better_plan_for_other_code() -> None:
-    assert f"Claude Code can save {net_of_best()} by trim-at-insertion (* c)" in said(applicable())
-    assert "best plan" not in said(applicable())
+    saves = f"best plan Claude Code can apply: trim-at-insertion saves {net_of_best()} (* c)"
+    assert saves in said(applicable())
+    assert said(applicable()).count("best plan") == 1
 
 
 def test_while_plans_are_tried_the_line_says_so_and_then_whether_anything_is_left() -> None:
     assert SEARCHING in said(None, is_searching=True)
-    assert f"best plan so far: {net_of_best()}" in said(replace(best(), is_complete=False), is_searching=True)
+    assert f"best plan so far: {BEST} saves {net_of_best()}" in said(
+        replace(best(), is_complete=False), is_searching=True
+    )
     assert "nothing worth changing here (c)" in said(BestPlan(None, None, 69, is_complete=True))
     assert "session too long to try every plan (c)" in said(BestPlan(None, None, 12, is_complete=False))
 
 
 def test_that_the_agent_can_apply_nothing_that_saves_is_reported_once_all_was_tried() -> None:
     none = replace(applicable(), applicable=None)
-    assert "Claude Code can apply no plan that saves" in said(none)
+    assert "Claude Code can apply no recommended plan" in said(none)
     assert "Claude Code" not in said(replace(none, is_complete=False), is_searching=True)
 
 

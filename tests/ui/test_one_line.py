@@ -32,6 +32,16 @@ def test_what_has_no_rank_stays():
     assert shown(6).strip() == "live"
 
 
+def test_a_shorter_part_may_have_another_rank():
+    tail = LinePiece(Content("in 4 misses"), 2)
+    plan = LinePiece(Content("best plan: newest ten"), 3, shorter=LinePiece(Content("newest ten"), 1))
+    assert [one_line([plan, tail], width).plain.strip() for width in (35, 34, 23)] == [
+        "best plan: newest ten   in 4 misses",
+        "newest ten   in 4 misses",
+        "newest ten",
+    ]
+
+
 @given(st.integers(1, 120))
 def test_the_line_has_exactly_its_width(width):
     assert one_line([TITLE, WINDOW, STATE, TOKENS], width).cell_length == width

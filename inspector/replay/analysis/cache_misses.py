@@ -548,22 +548,30 @@ _NOT_NAMED = {
 
 def describe_evidence(miss: CacheMiss, session: Session) -> str:
     """Describe the evidence for the cause without a final period. May contain session text: names."""
-    shown = miss.evidence
-    # Tokens still read come first: they differ between calls, and stay visible in narrow columns.
-    parts = [f"{miss.read:,} tokens still read"] if miss.cause in _UNSEEN and miss.read else []
-    parts.append(_by_cause(miss) or _by_setting(miss, session))
+    return "; ".join(evidence_parts(miss, session))
+
+
+def evidence_parts(miss: CacheMiss, session: Session) -> tuple[str, ...]:
+    """Return the evidence for the cause in phrases.
+
+    The time and the tokens still read come first: they differ between calls, and stay visible in narrow columns.
+    """
+    shown, parts = miss.evidence, list[str]()
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause already contains the lifetime if it is five minutes or an hour.
         is_named = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
         kept = "" if is_named else f", cache lifetime {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
+    if miss.cause in _UNSEEN and miss.read:
+        parts.append(f"{miss.read:,} tokens still read")
+    parts.append(_by_cause(miss) or _by_setting(miss, session))
     if miss.cause in _DEPARTURES and max(shown.blocks) >= 0:
         before, now = shown.blocks
         parts.append(f"from message {bisect_right(session.first_blocks, before if before >= 0 else now)} on")
     if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
         parts.append("continues another session")
     parts.append(provider_reason(miss))
-    return "; ".join(part for part in parts if part)
+    return tuple(part for part in parts if part)
 
 
 def provider_reason(miss: CacheMiss) -> str:
@@ -597,7 +605,7 @@ def _by_cause(miss: CacheMiss) -> str:
         return "same model, within the cache lifetime, no recorded change"
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
         in_time = ", not expired" if shown.lifetime else ""
-        return f"same model, same prefix{in_time}: a hit is not guaranteed"
+        return f"same model and prefix{in_time}: a hit is not guaranteed"
     return ""
 
 

@@ -63,13 +63,13 @@ class HazardKind(StrEnum):
 
 
 _LABELS = {
-    HazardKind.UNSEEN_SIBLING: "cut before it was read",
-    HazardKind.LONGER_THAN_ORIGINAL: "longer than the original",
-    HazardKind.DANGLING_POINTER: "points to removed text",
+    HazardKind.UNSEEN_SIBLING: "result cut before it was read",
+    HazardKind.LONGER_THAN_ORIGINAL: "marker longer than cut text",
+    HazardKind.DANGLING_POINTER: "marker points to removed text",
     HazardKind.ORPHANED_PAIR: "call and result separated",
     HazardKind.LOST_GOAL: "first request no longer sent",
-    HazardKind.SLIDING_BOUNDARY: "edits most prompts, cost included in savings",
-    HazardKind.NEVER_FIRES: "never applied",
+    HazardKind.SLIDING_BOUNDARY: "most prompts edited, cost included in savings",
+    HazardKind.NEVER_FIRES: "strategy never applied",
     HazardKind.STALE_ESTIMATE: "token estimate far off",
     HazardKind.THINKING_INVALIDATED: "thinking blocks invalidated",
 }

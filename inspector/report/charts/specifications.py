@@ -16,6 +16,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.tables import plan_letter, series_names
 from inspector.report.text import COSTLIEST, costliest
 from inspector.safe_text import clip_cells
+from inspector.strategies.presets import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -348,7 +349,7 @@ def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     if not found:
         return None
     own = {f"plan {plan_letter(index)}": plan for index, plan in enumerate(report.plans) if plan.saved.percent}
-    bars = [*own.items(), *((plain(plan.name), plan) for plan in found)]
+    bars = [*own.items(), *((plain(display_name(plan.name)), plan) for plan in found)]
     bars.sort(key=lambda bar: -(bar[1].saved.percent or 0))
     floor = _floor([plan.saved.percent or 0 for _, plan in bars])
     rows = [

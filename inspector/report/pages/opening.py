@@ -42,7 +42,7 @@ from inspector.report.pages.session_sections import (
     strategies_of,
     totals_section,
 )
-from inspector.report.recovery_words import amount_words, net_of, net_words, recovery_words, refetch_words, refetches_of
+from inspector.report.recovery_words import net_of, net_words, recovery_words, refetch_words, refetches_of, saving_of
 from inspector.report.sentences import (
     HOLDS,
     about,
@@ -307,7 +307,7 @@ def finding(report: Report, figures: FigureCells) -> str:
         return f"This session sent {IN_TEXT.short(report.baseline.prompt_tokens)} prompt tokens"
     if report.plans and not is_suggested(report):
         plan = report.plans[0]
-        amount = amount_words(plan.saved, plan.needed_later, IN_TEXT)
+        amount = saving_of(plan).amount(IN_TEXT)
         if (plan.saved.usd or 0) < 0:
             loss = IN_TEXT.dollars(-(plan.saved.usd or 0))
             return f"Plan A would have cost {loss} more than this session's {cost.shown}"
@@ -315,7 +315,7 @@ def finding(report: Report, figures: FigureCells) -> str:
     avoidable = _avoidable(report)
     if avoidable is None or avoidable.usd is None:
         return f"This session cost {cost.shown}"
-    amount = avoidable.cell.shown if avoidable.calls else "nothing"
+    amount = avoidable.cell.shown if avoidable.calls else "none"
     return f"This session cost {cost.shown}; {amount} of it was avoidable"
 
 
@@ -406,7 +406,7 @@ def _best_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
         return
     more = ""
     if found.applicable is not None and found.best is not None and found.best.name != found.applicable.name:
-        amount = amount_words(found.best.saved, found.best.needed_later, IN_TEXT)
+        amount = saving_of(found.best).amount(IN_TEXT)
         more = f"; your own code could apply {plan_name(found.best)}: {amount}"
     yield _saved_tile(report, plan, figures, ("best_plan", name), more)
 

@@ -17,7 +17,7 @@ from inspector.report.export import APPLY_METHODS, TITLES, ExportError, export_p
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Code, Line, Section
-from inspector.report.pages.session_sections import plan_title
+from inspector.report.pages.session_sections import plan_name, plan_title
 from inspector.report.recovery_words import net_after_words, net_of, refetches_of
 from inspector.report.sentences import REPLAY_CAVEAT
 from inspector.report.tables import Cell, FigureCells, Table, marks_used, name_cell, plan_letter, pointer, word
@@ -180,7 +180,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     needed = figures.table(
         "Plans that cut text needed later",
         ("plan",),
-        [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in missed],
+        [((word(plan_name(report.comparison[index])),), ("comparison", index, "needed_later")) for index in missed],
         NeededLater,
         *NEEDED_COST,
     )
@@ -198,7 +198,7 @@ def _best(report: Report, most: PlanFacts) -> str:
     best = next((each for each in report.comparison if found is not None and each.name == found.name), None)
     if found is None or best is None:
         needed = "Only a page's own plan is checked for text needed later."
-        return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
+        return f"{plan_name(most)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
     needed = net_after_words(net_of(found.needed_later), refetches_of(found.needed_later), IN_TEXT)
     text = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
@@ -207,7 +207,7 @@ def _best(report: Report, most: PlanFacts) -> str:
 
 
 def _saves(plan: PlanFacts) -> str:
-    return f"{plain(plan.name)} saves {IN_TEXT.percent(plan.saved.percent)}"
+    return f"{plan_name(plan)} saves {IN_TEXT.percent(plan.saved.percent)}"
 
 
 def _risks_of(plan: PlanFacts) -> str:
@@ -231,7 +231,7 @@ def _compared(report: Report, index: int, figures: FigureCells) -> tuple[Cell, .
     plan, steps = report.comparison[index], ("comparison", index)
     risks = sum((plan.hazards or {}).values())
     return (
-        word(plan.name),
+        word(plan_name(plan)),
         *(figures.cell(*steps, *path.split(".")) for path in COMPARED),
         figures.cost_with_plan(report.baseline.cost_usd, *steps, "figures", "cost_usd"),
         figures.cell(*steps, "figures", "cache_breaks"),

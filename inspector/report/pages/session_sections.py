@@ -49,6 +49,7 @@ from inspector.report.text import (
     switch_text,
 )
 from inspector.safe_text import safe_text
+from inspector.strategies.presets import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,13 +71,13 @@ MOST_ROWS = 200
 
 def plan_title(report: Report, index: int) -> str:
     """Return a plan's name in headings."""
-    name = plain(report.plans[index].name)
+    name = plain(display_name(report.plans[index].name))
     return f"Plan {plan_letter(index)}: {name}" if name else f"Plan {plan_letter(index)}"
 
 
 def plan_name(plan: PlanFacts | SavingPlanFacts) -> str:
     """Return a plan's name in a sentence: its own, or its strategies."""
-    return plain(plan.name or " + ".join(strategies_of(plan)))
+    return plain(display_name(plan.name, plan.strategies))
 
 
 def strategies_of(plan: PlanFacts | SavingPlanFacts) -> list[str]:

@@ -104,7 +104,7 @@ COMPARE: Table = (
         "asterisk",
         "screen.best",
         "best",
-        "Go to the best plan the agent can apply, then to the best of all and the safer one",
+        "Use the best plan that the agent can apply, otherwise the best of all",
         is_shown=True,
         rank=1,
     ),

@@ -16,17 +16,18 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
 from inspector.replay.tuning.trials import pareto_front
 from inspector.report.catalogue import PlanFacts
-from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
+from inspector.report.export import NONE_RECOMMENDED, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import (
     NOTHING_SAVES,
     NOTHING_WORTHWHILE,
-    net_after_words,
-    net_words,
+    UNTESTED,
+    PlanSaving,
+    plan_saving,
     recovery_words,
-    refetch_words,
 )
 from inspector.safe_text import one_line
+from inspector.strategies.presets import display_name
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
     BEST_MARK,
@@ -46,8 +47,6 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Tab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from inspector.replay.figure import Figure
 
 
 KEY_OF_BEST: Final = "*"
@@ -108,11 +107,13 @@ def parts_of(contenders: Sequence[CompareRow], format_name: str) -> list[Compare
     known = {each.plan.strategies for each in contenders}
     parts = []
     for each in contenders:
-        plan = None if each.answer is None else part_of(format_name, replace(each.plan, name=each.name))
+        named = each.plan if each.plan.name else replace(each.plan, name=each.name)
+        plan = None if each.answer is None else part_of(format_name, named)
         if plan is None or plan.strategies in known:
             continue
         known.add(plan.strategies)
-        parts.append(CompareRow(plan.name, plan.name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
+        name = display_name(plan.name)
+        parts.append(CompareRow(plan.name, name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
     return parts
 
 
@@ -208,13 +209,12 @@ def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int
     if safest is None or best is None or safest.key == best.key:
         return None
     of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
-    name = one_line(safest.name)
+    saving = _saving(safest).in_short(ON_SCREEN)
     own = ON_SCREEN.plural(round(_refetches(safest)), "re-fetch")
     instead = ON_SCREEN.whole(round(_refetches(best)))
-    refetches = f"about {own}, {instead} with the best plan"
     return Headline(
-        f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {refetches}",
-        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {own} (best: {instead})",
+        f"{of}{saving}{_less_net(safest, best)}; about {own}, {instead} with the best plan",
+        f"{of}{saving}; {own} (best: {instead})",
         *_gone(safest),
         is_good=True,
     )
@@ -234,25 +234,24 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
     if found is None and best is None:
         return None
     if found is None:
-        answered = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
+        answered = f"{answer.can_apply(NONE_RECOMMENDED)}{so_far}"
         return Headline(f"{answered}; w e exports a plan as code", answered)
-    name, (risk, short_risk) = one_line(found.name), _risk(found)
+    saving = _saving(found)
     return Headline(
-        f"{APPLIES_MARK} best plan {answer.can}{so_far}: {name} saves {_saving(found)}; {risk}",
-        f"{APPLIES_MARK} {answer.can}{so_far}: {name} {_amount(found)}{short_risk}",
+        f"{APPLIES_MARK} best plan {answer.can}{so_far}: {saving.in_full(ON_SCREEN)}",
+        f"{APPLIES_MARK} {answer.can}{so_far}: {saving.in_short(ON_SCREEN)}",
         *_gone(found),
         is_good=True,
     )
 
 
 def _less_net(safest: CompareRow, best: CompareRow) -> str:
-    """Describe a plan's net saving and the difference to the best plan; empty without a price."""
+    """Describe by how much the net saving is smaller than the best plan's; empty without a price."""
     most, own = (None if each.recoveries is None else each.recoveries.net[0] for each in (best, safest))
     if most is None or own is None:
         return ""
     less = ON_SCREEN.qualified(ON_SCREEN.dollars(most - own), "estimated")
-    net = "" if safest.recoveries is None else net_words(safest.recoveries.net, ON_SCREEN)
-    return f", {net}, {less} less than the best"
+    return f", {less} less than the best"
 
 
 def _gone(each: CompareRow) -> tuple[str, str]:
@@ -270,10 +269,9 @@ def _leaves_out_words(each: CompareRow) -> bool:
     return each.found is not None and each.found.drops_text
 
 
-def recommended_of(contenders: Sequence[CompareRow]) -> tuple[CompareRow, ...]:
-    """Return the recommended plans without duplicates: the agent's own, the best, the safest."""
-    found = (applicable_of(contenders), best_of(contenders), safest_of(contenders))
-    return tuple({each.key: each for each in found if each is not None}.values())
+def recommended_of(contenders: Sequence[CompareRow]) -> CompareRow | None:
+    """Return the plan to use: the best that the session's agent can apply, otherwise the best; None for neither."""
+    return applicable_of(contenders) or best_of(contenders)
 
 
 def headlines(contenders: Sequence[CompareRow], waiting: int) -> tuple[Headline, ...]:
@@ -294,12 +292,10 @@ def headlines(contenders: Sequence[CompareRow], waiting: int) -> tuple[Headline,
     else:
         found = (own, of_best if best is not None else None, safer)
     first, *others = (each for each in found if each is not None)
-    marks = {APPLIES_MARK: applicable, BEST_MARK: best, SAFEST_MARK: safest}
+    marks = {BEST_MARK: best, SAFEST_MARK: safest, APPLIES_MARK: applicable}
     recommended = recommended_of(contenders)
-    shown = [
-        next(mark for mark in (BEST_MARK, SAFEST_MARK, APPLIES_MARK) if marks[mark] is each) for each in recommended
-    ]
-    key = f"{KEY_OF_BEST} goes to {' '.join(shown)}, {KEY_OF_FRONT} shows the front" if shown else ""
+    shown = next((mark for mark, each in marks.items() if recommended is not None and each is recommended), "")
+    key = f"{KEY_OF_BEST} uses {shown}, {KEY_OF_FRONT} shows the front" if shown else ""
     return (first._replace(key=key), *others)
 
 
@@ -319,11 +315,10 @@ def headline(
         of = "best so far" if waiting else "best plan"
         of += ", also the safest" if is_safest else ""
         short_of = of if waiting else of.replace(" plan", "")
-        name = one_line(best.name)
-        risk, short_risk = _risk(best)
+        saving = _saving(best)
         return Headline(
-            f"{BEST_MARK} {of}: {name} saves {_saving(best)}; {risk}",
-            f"{BEST_MARK} {short_of}: {name} {_amount(best)}{short_risk}",
+            f"{BEST_MARK} {of}: {saving.in_full(ON_SCREEN)}",
+            f"{BEST_MARK} {short_of}: {saving.in_short(ON_SCREEN)}",
             *_gone(best),
             is_good=True,
         )
@@ -332,44 +327,17 @@ def headline(
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
         return Headline(NOTHING_SAVES, NOTHING_WORTHWHILE)
-    beginning, why_not = (
-        f"{NOTHING_WORTHWHILE}: {one_line(most.name)} saves most, {_saving(most)}, but ",
-        _why_not(most),
-    )
-    return Headline(f"{beginning}{why_not}", f"{beginning}{why_not.partition(': ')[0]}")
+    reason = not_recommended_reason(most).replace(BEYOND, UNTESTED, 1)
+    saving, short_reason = _saving(most), reason.partition(": ")[0]
+    return Headline(saving.why_not(reason, ON_SCREEN), saving.why_not(short_reason, ON_SCREEN))
 
 
-def _why_not(each: CompareRow) -> str:
-    """Return why the plan that saves most is not recommended."""
-    return not_recommended_reason(each).replace(BEYOND, f"is {BEYOND}", 1) or _risk(each)[0]
-
-
-def _risk(each: CompareRow) -> tuple[str, str]:
-    """Describe the expected re-fetches and the remaining saving, in full and as an addition."""
-    found = each.recoveries
-    if found is None:
-        return "", ""
-    net = "" if found.refetched is None else net_words(found.net, ON_SCREEN)
-    short = net or refetch_words(found.refetched, ON_SCREEN)
-    return net_after_words(found.net, found.refetched, ON_SCREEN), f", {short}"
-
-
-def _saving(each: CompareRow) -> str:
-    priced = each.found is not None and each.found.savings.usd.value is not None
-    return f"{_amount(each)} ({ON_SCREEN.share(each.saved_share)})" if priced else _amount(each)
-
-
-def _amount(each: CompareRow) -> str:
+def _saving(each: CompareRow) -> PlanSaving:
+    """Return the saving of a plan; nothing until replayed."""
+    name = one_line(each.name)
     if each.found is None:
-        return ""
-    usd, share = each.found.savings.usd, each.found.savings.share
-    if usd.value is None:
-        return f"{_about(share)}{ON_SCREEN.share(share.value)} of the tokens"
-    return f"{_about(usd)}{ON_SCREEN.dollars(usd.value)}"
-
-
-def _about(figure: Figure) -> str:
-    return "~" if figure.known in (HowKnown.ESTIMATED, HowKnown.PROJECTED) else ""
+        return PlanSaving(name, None, None, "", (None, None), None)
+    return plan_saving(name, each.found.savings, each.recoveries)
 
 
 def _title(path: str) -> str:

@@ -20,7 +20,7 @@ from inspector.report.recovery_words import (
 )
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
-from inspector.strategies.presets import PRESETS
+from inspector.strategies.presets import PRESETS, display_name
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
 
@@ -178,14 +178,9 @@ class CompareRow:
         return not stays_hidden and self.found is not None and self.found.first_firing is None
 
 
-def plain_name(plan: Plan) -> str:
-    """Return the name of a plan in words: a built-in one without its hyphens, a strategy as it is."""
-    return plan.name if plan.name in STRATEGIES else plan.name.replace("-", " ")
-
-
 def current_name(plan: Plan) -> str:
     """Return the name of the current plan, or of its strategies."""
-    names = plan.name or " + ".join(strategy.name for strategy in plan.strategies)
+    names = display_name(plan.name, plan.to_specs())
     return f"{CURRENT}: {names}" if names else CURRENT
 
 

@@ -18,12 +18,12 @@ from inspector.replay.analysis.best_plan import compared, place_in_order, plans_
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
-from inspector.report.export import answer_for, describe_applied_plan
+from inspector.report.export import answer_for
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import NOTHING_WORTHWHILE
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, searching_words
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
-from inspector.strategies.presets import saved_plans
+from inspector.strategies.presets import display_name, saved_plans
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
@@ -55,7 +55,6 @@ from inspector.ui.compare.rows import (
     about_never_applied,
     compare_table,
     current_name,
-    plain_name,
 )
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FactList, FigureTable
@@ -186,10 +185,8 @@ class CompareScreen(AnalysisScreen):
         self.shows_front = False
         """True if only the plans of the front are shown."""
         self._best: CompareRow | None = None
-        self._recommended: tuple[CompareRow, ...] = ()
-        """The best plan that the session's agent can apply, the best of all, and the safest, without duplicates."""
-        self._went_to = ""
-        """Key of the recommended plan that the user went to last."""
+        self._recommended: CompareRow | None = None
+        """The plan to use."""
         self._begins = True
         """True until a key is pressed or the mouse clicked. Until then the cursor moves to the best plan found."""
 
@@ -246,7 +243,10 @@ class CompareScreen(AnalysisScreen):
         found = [
             CompareRow(CURRENT, current_name(outcome.plan), outcome.plan, PlanKind.CURRENT),
             *self._saved(),
-            *(CompareRow(plan.name, plain_name(plan), plan, PlanKind.of(plan)) for plan in plans_to_compare(session)),
+            *(
+                CompareRow(plan.name, display_name(plan.name), plan, PlanKind.of(plan))
+                for plan in plans_to_compare(session)
+            ),
         ]
         found = [replace(each, answer=answer_for(session.format, each.plan)) for each in found]
         nothing_cut = CompareRow(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED)
@@ -311,8 +311,8 @@ class CompareScreen(AnalysisScreen):
 
     def _begin_at_best(self) -> None:
         """Move the cursor to the recommended plan once, unless the user already did anything."""
-        if self._begins and self._recommended and self.plans.cursor_key == BASELINE:
-            self.plans.move_to_key(self._recommended[0].key)
+        if self._begins and self._recommended is not None and self.plans.cursor_key == BASELINE:
+            self.plans.move_to_key(self._recommended.key)
         self._begins = False
 
     def _fill(self) -> None:
@@ -414,17 +414,15 @@ class CompareScreen(AnalysisScreen):
         return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
-        """Go to the plan to apply first; pressed again, to the best of all, to the safest, and so on."""
-        keys = [each.key for each in self._recommended]
-        if keys:
-            here, asked = str(self.plans.cursor_key), self._went_to
-            is_again = here == asked and here in keys
-            self._went_to = keys[(keys.index(here) + 1) % len(keys)] if is_again else keys[0]
-            self.plans.move_to_key(self._went_to)
-        elif self._waiting:
-            self.show_notice("nothing to recommend so far")
+        """Use the recommended plan, as on the main screen."""
+        count = len(self._contenders)
+        waiting = searching_words((count - len(self._waiting), count), ON_SCREEN) if self._waiting else ""
+        best = None if self._recommended is None else self._recommended.plan
+        why_not = self.controller.use_best(best, waiting or NOTHING_WORTHWHILE)
+        if why_not:
+            self.show_notice(why_not)
         else:
-            self.show_notice(NOTHING_WORTHWHILE)
+            self.dismiss(CloseResult())
 
     def action_front(self) -> None:
         """Toggle between the plans of the front and all plans."""
@@ -469,10 +467,7 @@ class CompareScreen(AnalysisScreen):
         elif each.is_current or each.plan.strategies == self.outcome.plan.strategies:
             self.show_notice("this is the current plan")
         else:
-            self.controller.names.note(each.plan)
-            self.controller.edit_plan(each.plan)
-            session = self.controller.session
-            self.controller.host.show_notice(describe_applied_plan(each.name, each.plan, session))
+            self.controller.use_plan(each.plan)
             self.dismiss(CloseResult())
 
     def action_add(self) -> None:

@@ -309,6 +309,28 @@ class SessionController:
             self._take_plans(self.plans.changed(plan, merge=merge))
             self.changes.publish(Change.EDITED)
 
+    def use_plan(self, plan: Plan) -> None:
+        """Make a plan the current one and report how to undo that and whether the session's agent can apply it."""
+        from inspector.report.export import describe_applied_plan
+
+        self.names.note(plan)
+        self.edit_plan(plan)
+        self.host.show_notice(describe_applied_plan(plan, self.session))
+
+    def use_best(self, recommended: Plan | None, why_none: str) -> str:
+        """Make the recommended plan the current one; return why it was not, or an empty string.
+
+        Args:
+            recommended: The best plan that the session's agent can apply, otherwise the best; None if there is none.
+            why_none: Why there is none.
+        """
+        if recommended is None:
+            return why_none
+        if self.plan is not None and self.plan.strategies == recommended.strategies:
+            return "this is already the best plan"
+        self.use_plan(recommended)
+        return ""
+
     @property
     def can_undo(self) -> bool:
         """True if a change to the plan or to an assumption can be undone."""

@@ -6,18 +6,27 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.figure import Figure
-from inspector.report.export import NONE_THAT_SAVES, answer_for
+from inspector.report.export import NONE_RECOMMENDED, answer_for
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import NOTHING_WORTHWHILE, needed_words, net_after_words, net_words
+from inspector.report.recovery_words import (
+    NOTHING_WORTHWHILE,
+    needed_words,
+    net_after_words,
+    net_words,
+    plan_saving,
+)
 from inspector.report.sentences import cost_words, unread_words
 from inspector.safe_text import one_line
+from inspector.strategies.presets import display_name
 from inspector.ui.miss_glyphs import dollars, no_misses_text
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.best_plan import BestPlan, SavingPlan
+    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.sessions import SubagentCosts
+    from inspector.report.export import AgentSupport
+    from inspector.report.recovery_words import PlanSaving
     from inspector.ui.outcome import Outcome
 
 HOW_TO_PRICE = "z m prices it as another model"
@@ -186,13 +195,13 @@ class LineText(NamedTuple):
     Attributes:
         text: Text.
         rank: On a narrow line the pieces of the highest rank are shortened or left out first; 0 for never.
-        shorter: Shorter text; None to leave the piece out.
+        shorter: Shorter text, or a shorter piece with another rank; None to leave the piece out.
         right: Align at the right end.
     """
 
     text: Styled
     rank: int = 0
-    shorter: Styled | None = None
+    shorter: Styled | LineText | None = None
     right: bool = False
 
 
@@ -290,11 +299,12 @@ def _avoidable(misses: CacheMisses | None) -> Line:
         return (LineText(((no_misses_text(misses), _TEXT),), 6),) if misses.has_cache else ()
     total, could = misses.total, misses.preventable
     amount = dollars(could.figure("extra_usd")) or f"{ON_SCREEN.short(could.tokens)} tokens"
-    cost = amount if could.calls else "nothing"
     count, key = ON_SCREEN.plural(total.calls, "cache miss"), (KEY_OF_MISSES, _FIGURE)
-    count = count if could.calls == total.calls else f"{could.calls} of {count}"
-    avoidable = (("avoidable ", _TEXT), (cost, _FIGURE))
-    return (LineText((*avoidable, (f" in {count} (", _TEXT), key, (")", _TEXT)), 2, avoidable),)
+    avoidable: Styled = (("nothing avoidable", _TEXT),)
+    if could.calls:
+        count = count if could.calls == total.calls else f"{could.calls} of {count}"
+        avoidable = (("avoidable ", _TEXT), (amount, _FIGURE))
+    return (LineText((*avoidable, (f" in {count} (", _TEXT), key, (")", _TEXT)), 4, LineText(avoidable, 2)),)
 
 
 def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Line:
@@ -302,18 +312,15 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
     if best is None:
         return (LineText(((SEARCHING, _TEXT),), 3),) if is_searching else ()
     keys = ((" (", _TEXT), (KEY_OF_TAKING, _FIGURE), (" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
-    if best.applicable is not None:
-        answer = answer_for(format_name, best.applicable.plan)
-        saves = (_net_first(best.applicable), _SAVED)
-        longer = ((f"{answer.agent} can save ", _TEXT), saves, (f" by {_name(best.applicable)}", _TEXT))
-        return (LineText((*longer, *keys), 1, (("can save ", _TEXT), saves, *keys)),)
-    if best.best is not None:
-        of = "best plan so far" if is_searching else "best plan"
-        saves = (_net_first(best.best), _SAVED)
-        found = LineText(((f"{of}: ", _TEXT), saves, *keys), 1)
-        answer = answer_for(format_name, best.best.plan)
-        if best.is_complete and answer.is_lacking:
-            return (found, LineText(((answer.can_apply(NONE_THAT_SAVES), _TEXT),), 4))
+    recommended = recommended_words(best, format_name, is_searching=is_searching)
+    if recommended is not None:
+        saving = recommended.saving
+        of, saves = (f"{saving.name} saves ", _TEXT), (saving.amount(ON_SCREEN), _SAVED)
+        shortest = LineText(((f"{saving.name}: ", _TEXT), saves), 1)
+        shorter = LineText((of, saves, *keys), 3, LineText((of, saves), 3, shortest))
+        found = LineText(((f"{recommended.label}: ", _TEXT), of, saves, *keys), 3, shorter)
+        if best.is_complete and recommended.answer.is_lacking:
+            return (found, LineText(((recommended.answer.can_apply(NONE_RECOMMENDED), _TEXT),), 4))
         return (found,)
     if is_searching:
         return (LineText(((SEARCHING, _TEXT),), 3),)
@@ -321,14 +328,35 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
     return (LineText(((f"{why} (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT)), 3),)
 
 
-def _net_first(saving: SavingPlan) -> str:
-    """Format the net saving, or without a price the share of the prompt tokens."""
-    net = net_words(saving.recoveries.net, ON_SCREEN)
-    return net or f"{ON_SCREEN.share(saving.savings.share.value)} of the tokens"
+class Recommended(NamedTuple):
+    """The recommended plan, for the cost line and the screen of cache misses.
+
+    Attributes:
+        label: `best plan OpenCode can apply`.
+        saving: Its saving.
+        answer: Whether the session's agent can apply it.
+    """
+
+    label: str
+    saving: PlanSaving
+    answer: AgentSupport
 
 
-def _name(saving: SavingPlan) -> str:
-    return one_line(saving.plan.name or " + ".join(strategy.name for strategy in saving.plan.strategies))
+def recommended_words(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Recommended | None:
+    """Describe the recommended plan; None without any.
+
+    Args:
+        best: Result of the plan search; None until there is one.
+        format_name: Format of the session.
+        is_searching: True while plans are tried.
+    """
+    found = None if best is None else best.recommended
+    if best is None or found is None:
+        return None
+    answer, name = answer_for(format_name, found.plan), display_name(found.plan.name, found.plan.to_specs())
+    label = f"best plan {answer.can}" if best.applicable is not None else "best plan"
+    saving = plan_saving(one_line(name), found.savings, found.recoveries)
+    return Recommended(f"{label} so far" if is_searching else label, saving, answer)
 
 
 def _saving(summary: CostSummary, saved: Figure) -> Line:
@@ -382,7 +410,7 @@ def _rewrites(summary: CostSummary) -> Line:
 
 
 def _needed(calls: int) -> Line:
-    longer, shorter = f"! {needed_words(calls, ON_SCREEN)}", f"! {ON_SCREEN.whole(calls)} needed"
+    longer, shorter = f"! {needed_words(calls, ON_SCREEN)}", f"! needed later: {ON_SCREEN.whole(calls)}"
     return (LineText(((longer, _LOST),), 3, ((shorter, _LOST),)),)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.cost.summary import CostSummary, Line, Styled
+    from inspector.ui.cost.summary import CostSummary, Line, LineText, Styled
     from inspector.ui.explain import Explained
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.outcome import Outcome
@@ -98,10 +98,7 @@ class CostPane(FailSafePane, can_focus=True):
         if summary is None:
             waiting = self._styled((("Cost ", "cost--title"), (self.waiting_for, "cost--text")))
             return line_of([LinePiece(waiting)], self.content_size.width)
-        pieces = [
-            LinePiece(self._styled(text), rank, right, None if shorter is None else self._styled(shorter))
-            for text, rank, shorter, right in self._line(summary)
-        ]
+        pieces = [self._piece(each) for each in self._line(summary)]
         if self.is_late:
             pieces.append(LinePiece(self._styled((("replaying…", "cost--text"),)), 1, right=True))
         return line_of(pieces, self.content_size.width)
@@ -121,6 +118,14 @@ class CostPane(FailSafePane, can_focus=True):
             is_searching=answers.is_searching,
             subagents=self.controller.subagent_costs.costs,
         )
+
+    def _piece(self, text: LineText) -> LinePiece:
+        from inspector.ui.cost.summary import LineText
+
+        piece, shorter = LinePiece(self._styled(text.text), text.rank, text.right), text.shorter
+        if shorter is None:
+            return piece
+        return piece._replace(shorter=self._piece(shorter) if isinstance(shorter, LineText) else self._styled(shorter))
 
     def _styled(self, parts: Styled) -> Content:
         return Content.assemble(*((text, self.get_visual_style(style)) for text, style in parts))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.atomic_files import write_user_file
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import NOTHING_WORTHWHILE
+from inspector.report.recovery_words import NOTHING_WORTHWHILE, searching_words
 from inspector.session.files import expand_user, is_file
 from inspector.ui.controller.host import Change
 from inspector.ui.main.session_pane import SessionPane
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from textual.app import App
 
+    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
@@ -80,16 +81,7 @@ def open_chosen_plan(controller: SessionController, identifier: str) -> None:
     except PlanError as error:
         controller.host.show_notice(f"not a valid plan: {error.message}", is_problem=True)
     else:
-        use_plan(controller, plan)
-
-
-def use_plan(controller: SessionController, plan: Plan) -> None:
-    """Make a plan the current one and report how to undo that and whether the session's agent can apply it."""
-    from inspector.report.export import describe_applied_plan
-
-    controller.names.note(plan)
-    controller.edit_plan(plan)
-    controller.host.show_notice(describe_applied_plan(plan.name or "another plan", plan, controller.session))
+        controller.use_plan(plan)
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
@@ -278,25 +270,22 @@ class PlanPane(SessionPane):
 
     def use_best(self) -> None:
         """Replace the plan by the recommended one: the agent's own, otherwise the best."""
-        controller = self.controller
-        found, plan = controller.answers.best, controller.plan
-        if plan is None:
-            return
-        recommended = None if found is None else found.recommended
-        if recommended is not None and recommended.plan.strategies == plan.strategies:
-            self.show_notice("this is already the best plan")
-        elif recommended is not None:
-            use_plan(controller, recommended.plan)
-        elif found is not None and found.is_complete:
-            self.show_notice(f"{NOTHING_WORTHWHILE}; c compares the plans")
-        elif found is not None and not controller.answers.is_searching:
-            self.show_notice("session too long to try every plan; c compares them")
-        elif plan.strategies:
-            self.show_notice("no search for a better plan while one is on; c compares all plans")
-        else:
-            tried = controller.answers.tried
-            far = "" if tried is None else f", {ON_SCREEN.whole(tried[0])} of {ON_SCREEN.whole(tried[1])} plans tried"
-            self.show_notice(f"still searching for the best plan{far}; the Cost pane will show it")
+        found, plan = self.controller.answers.best, self.controller.plan
+        if plan is not None:
+            recommended = None if found is None or found.recommended is None else found.recommended.plan
+            why_not = self.controller.use_best(recommended, self._why_no_best(plan, found))
+            if why_not:
+                self.show_notice(why_not)
+
+    def _why_no_best(self, plan: Plan, found: BestPlan | None) -> str:
+        answers = self.controller.answers
+        if found is not None and found.is_complete:
+            return f"{NOTHING_WORTHWHILE}; c compares the plans"
+        if found is not None and not answers.is_searching:
+            return "session too long to try every plan; c compares them"
+        if plan.strategies:
+            return "no search for a better plan while one is on; c compares all plans"
+        return f"{searching_words(answers.tried, ON_SCREEN)}; the Cost pane will show it"
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """Remove a strategy, unless a repeated key has already removed it."""

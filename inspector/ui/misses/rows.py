@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.live.away import advice_lines
 from inspector.replay.analysis.alternatives import main_calls, model_switch, other_models
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
-from inspector.replay.analysis.cache_misses import describe_evidence, duration
+from inspector.replay.analysis.cache_misses import describe_evidence, duration, evidence_parts
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, lowest_confidence
 from inspector.replay.pricing.context_window import SETTING
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell, result_cells
-from inspector.ui.miss_glyphs import dollars, mark_of
+from inspector.ui.miss_glyphs import costs, dollars, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from inspector.live.away import PauseAdvice
     from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
-    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.cost_sheet import LargestPart, Spending
     from inspector.ui.controller.answers import CacheAnswers
+    from inspector.ui.cost.summary import Recommended
     from inspector.ui.timeline.rows import Rows
 
 
@@ -131,28 +130,30 @@ def spent_on(part: LargestPart | None) -> str:
     return f"{ON_SCREEN.share(part.share)} of {cost} is {words}"
 
 
-def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange | None, width: int) -> str:
-    """Describe the avoidable cost in a line of `width` cells; empty if unknown.
+def avoidable(found: CacheMisses, best: Recommended | None, change: LifetimeChange | None, width: int) -> str:
+    """Describe the avoidable cost and the recommended plan in a line of `width` cells; empty if unknown.
 
     Args:
         found: The misses.
-        best: Result of the plan search; None until there is one, or if a plan is on.
+        best: The recommended plan; None if there is none, or if a plan is on.
         change: Effect of the other cache lifetime on the session; None if there is none.
         width: Cells of the line.
     """
     if found.replay.figures.cost_usd.value is None:
         return ""
     could, lost = (each.figure("extra_usd") for each in (found.preventable, found.total))
-    misses = [f"{dollars(could) if could.value else '$0'} of {dollars(lost)} in cache misses"] if lost.value else []
-    net = "" if best is None or best.best is None else net_words(best.best.recoveries.net, ON_SCREEN)
-    plan, short_plan = ([f"best plan saves {net}"], [f"best plan: {net}"]) if net else ([], [])
-    wordings = [misses + plan, misses + short_plan]
+    amount = f"avoidable: {dollars(could)}" if could.value else "nothing avoidable"
+    of_all = f" of {dollars(lost)} in cache misses" if could.value else f" in {dollars(lost)} of cache misses"
+    misses, short_misses = ([f"{amount}{of_all}"], [amount]) if lost.value else ([], [])
+    short_plan = [] if best is None else [best.saving.in_short(ON_SCREEN)]
+    plan = [] if best is None else [f"{best.label}: {short_plan[0]}"]
+    wordings = [misses + plan, misses + short_plan, short_misses + plan, short_misses + short_plan]
     if misses and could.value and change is not None and (change.misses or 0) > 0 and (change.saved_usd or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
         kept, saved = duration(change.seconds), dollars(change.figure("saved_usd"))
         alone = [f"{misses[0]}, {saved} with a {kept} cache"], [f"{misses[0]} ({kept} cache: {saved})"]
         wordings[:0] = [alone[0] + plan, alone[1] + short_plan]
-    lines = [f"avoidable: {'; '.join(parts)}" for parts in wordings if parts]
+    lines = ["; ".join(parts) for parts in wordings if parts]
     return next((line for line in lines if len(line) <= width), lines[-1] if lines else "")
 
 
@@ -180,6 +181,15 @@ def _call(found: CacheMisses, miss: CacheMiss) -> FigureRow:
         "why": Cell(why, order=why, style="table--faint"),
     }
     return FigureRow(miss.call, cells)
+
+
+def call_phrases(found: CacheMisses, call: Hashable) -> tuple[str, ...]:
+    """Describe a miss in phrases by importance: `call 65: $0.42`, then the evidence for its cause; empty for others."""
+    miss = next((each for each in found.all if each.call == call), None)
+    if miss is None:
+        return ()
+    evidence = evidence_parts(miss, found.replay.history.session)
+    return (f"call {ON_SCREEN.whole(miss.call + 1)}: {costs(miss)}", *(one_line(each) for each in evidence))
 
 
 def what_ifs(cache: CacheAnswers, width: int, away: PauseAdvice | None = None) -> tuple[str, ...]:
@@ -232,7 +242,7 @@ def _idle(cost: NextCallCost) -> list[tuple[str, ...]]:
     if "idle_request_usd" not in cost.known:
         return []
     request, then = (dollars(cost.figure(name)) for name in ("idle_request_usd", "idle_next_usd"))
-    short = f"left alone: compacted for {request}, then {then} a call"
+    short = f"idle session: compacted for {request}, then {then} a call"
     return [(f"{short}, before the cache goes cold ({SETTING} turns that off)", short)]
 
 
@@ -331,19 +341,17 @@ def resent_words(replay: Replay, resent: int) -> str:
     return f"{calls} sent {total} prompt tokens, {again} of them again ({ON_SCREEN.share(resent / sent.value)})"
 
 
-def without_price(best: BestPlan | None, advice: str) -> tuple[str, ...]:
+def without_price(best: Recommended | None, advice: str) -> tuple[str, ...]:
     """Describe what is known without a price: the best plan by tokens, and how to set a price.
 
     Args:
-        best: Result of the plan search; None until there is one, or if a plan is on.
+        best: The recommended plan; None if there is none, or if a plan is on.
         advice: The reason why there is no price; may hold session text.
     """
     lines = [f"{one_line(advice)}"] if advice else []
     lines.append("S prices it as another model")
-    if best is not None and best.best is not None:
-        share = ON_SCREEN.share(best.best.savings.share.value)
-        name = one_line(best.best.plan.name or " + ".join(each.name for each in best.best.plan.strategies))
-        lines.insert(0, f"best plan saves {share} of the tokens: {name}")
+    if best is not None:
+        lines.insert(0, f"{best.label}: {best.saving.in_short(ON_SCREEN)}")
     return tuple(lines)
 
 

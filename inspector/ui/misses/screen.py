@@ -25,6 +25,7 @@ from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.controller.host import Change
 from inspector.ui.cost.screen import ask_model
+from inspector.ui.cost.summary import recommended_words
 from inspector.ui.dialogs import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
@@ -37,6 +38,7 @@ from inspector.ui.misses.rows import (
     RESULT,
     RequestedModel,
     avoidable,
+    call_phrases,
     call_table,
     call_to_switch_at,
     cause_table,
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
+    from inspector.ui.cost.summary import Recommended
     from inspector.ui.misses.drawing import BillRun
 
 
@@ -319,7 +322,7 @@ class MissesScreen(AnalysisScreen):
         if found is None:
             return
         is_recorded = found.outcome.replay is found.outcome.baseline
-        best = self.controller.answers.best if is_recorded else None
+        best = self._recommended() if is_recorded else None
         avoided = avoidable(found.misses, best, found.lifetime, reported.content_size.width)
         part, before = largest_part(found.outcome.replay), found.outcome.baseline.figures.cost_usd.value
         if part is not None:
@@ -331,6 +334,11 @@ class MissesScreen(AnalysisScreen):
         started = subagents_text(subagents, ON_SCREEN) if subagents else ""
         lines = (spent, avoided, one_line(started))
         reported.update(Content("\n".join(filter(None, lines))))
+
+    def _recommended(self) -> Recommended | None:
+        answers, session = self.controller.answers, self.controller.session
+        format_name = "" if session is None else session.format
+        return recommended_words(answers.best, format_name, is_searching=answers.is_searching)
 
     def _show_causes(self, found: CacheAnswers) -> None:
         resent = self._resent()
@@ -403,8 +411,8 @@ class MissesScreen(AnalysisScreen):
     def _call_highlighted(self) -> None:
         """Mark the call in the bill, show the evidence for its cause, and price other models from this call on."""
         chart, call = self.query_one(BillChart), self.calls.cursor_key
-        shown = next((row.cells["why"].text for row in self.calls.rows if row.key == call and "why" in row.cells), "")
-        self.query_one("#calls-pane", Pane).border_subtitle = Content(shown)
+        shown = () if self.found is None else call_phrases(self.found.misses, call)
+        self.query_one("#calls-pane", Pane).set_subtitle(*shown)
         if chart.series is not None:
             chart.series = replace(chart.series, call=call if isinstance(call, int) else None)
             self.query_one("#bill-pane", Pane).border_subtitle = Content(call_summary(chart.series))
@@ -445,7 +453,7 @@ class MissesScreen(AnalysisScreen):
         if self.is_unpriced:
             inputs, is_recorded = self.outcome.inputs, not self.outcome.is_planned
             reason = inputs.pricing.lacking(inputs.cache_models or ("",))
-            lines = (*lines, *without_price(self.controller.answers.best if is_recorded else None, reason))
+            lines = (*lines, *without_price(self._recommended() if is_recorded else None, reason))
         reported.update(Content("\n".join(lines or ("nothing to project here",))))
 
     @on(FigureTable.Clicked, "#causes")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from inspector.session.files import expand_user
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.strategies.plan import Plan, PlanError
-from inspector.strategies.presets import PRESETS
+from inspector.strategies.presets import PRESETS, display_name
 from inspector.strategies.registry import PLUG_INS, STRATEGIES, value_of, with_values
 from inspector.ui.part_names import DialogChoice
 
@@ -43,7 +43,7 @@ def ready_choices() -> list[DialogChoice]:
     return [
         DialogChoice(
             f"{READY}{preset.name}",
-            preset.name,
+            display_name(preset.name),
             preset.summary,
             _plan_help(f"Built-in plan. {preset.summary}", preset.specs),
         )

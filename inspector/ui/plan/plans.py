@@ -201,8 +201,10 @@ class PlanNames:
         """Return the title of a plan: `Plan A: careful, changed`."""
         if not plan.name:
             return f"Plan {letter}"
+        from inspector.strategies.presets import display_name
+
         changed = CHANGED if self.is_changed(plan, session) else ""
-        return f"Plan {letter}: {clip_cells(one_line(plan.name), LONGEST)}{changed}"
+        return f"Plan {letter}: {clip_cells(one_line(display_name(plan.name)), LONGEST)}{changed}"
 
 
 def _known(name: str, session: Session | None) -> Plan | None:

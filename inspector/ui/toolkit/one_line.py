@@ -21,14 +21,14 @@ class LinePiece(NamedTuple):
         content: The content.
         rank: The highest rank is dropped first; 0 is never dropped.
         right: Aligned to the right.
-        shorter: Shorter content to use before dropping the part; None if there is none.
+        shorter: Shorter content to use before dropping the part, or a part with another rank; None if there is none.
         least: Minimum width in cells to which the part is clipped before others are dropped; None for no clipping.
     """
 
     content: Content
     rank: int = 0
     right: bool = False
-    shorter: Content | None = None
+    shorter: Content | LinePiece | None = None
     least: int | None = None
 
 
@@ -41,9 +41,11 @@ def one_line(parts: Sequence[LinePiece], width: int, gap: int = GAP) -> Content:
             kept = clipped
             break
         place = max(range(len(kept)), key=lambda index: (kept[index].rank, index))
-        part = kept[place]
-        if part.shorter is not None and part.shorter.cell_length < part.content.cell_length:
-            kept[place] = LinePiece(part.shorter, part.rank, part.right)
+        part, shorter = kept[place], kept[place].shorter
+        if isinstance(shorter, Content):
+            shorter = LinePiece(shorter, part.rank, part.right)
+        if shorter is not None and shorter.content.cell_length < part.content.cell_length:
+            kept[place] = shorter
         elif part.rank == 0:
             break
         else:
