@@ -18,11 +18,9 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.quantity import utc_time
 from inspector.replay.sessions import SubagentReader
 from inspector.report.before_after import SetSession, before_after_report, began, set_session
-from inspector.report.document import ReportOptions
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path
-from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in, is_session_list
 from inspector.session.files import Locator
 from inspector.session.related import billed_keys, without_calls, without_copied_calls
@@ -110,9 +108,9 @@ def replayed(task: SessionTask) -> SessionResult:
     terms = task.terms
     is_counted = is_cut or not (is_reported_in_full if terms.exact else has_all_prompts)(whole)
     of_whole = task.inputs(whole, is_counted=is_counted)
-    report = report_of(task.inputs_without_copies(of_whole, session), plans, ReportOptions(details=False))
+    baseline = replay(task.inputs_without_copies(of_whole, session), Plan())
     # The cause of a cache miss may be in calls counted for another session.
-    row = session_row(report, replay(of_whole, Plan()), {call.response for call in session.calls})
+    row = session_row(baseline, plans, baseline if session is whole else replay(of_whole, Plan()))
     ended = math.inf if row.parent is not None else _last(call.time for call in session.calls)
     source = source_of(whole, began, terms.pricing.today) if terms.is_kept else None
     return SessionResult(msgspec.json.encode(row), "", ended, billed_keys(session), source)

@@ -56,8 +56,10 @@ from inspector.report.document import (
     PlannedCall,
     PriceFacts,
     SavingPlanFacts,
+    SideCallFacts,
 )
 from inspector.report.numbers import rounded
+from inspector.report.secret_redaction import shown_name
 from inspector.report.sentences import uncertain_saving
 from inspector.session.model import ContextCause
 from inspector.strategies.core.operations import Action
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow, ResendCost
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
+    from inspector.replay.analysis.costs import SideSpending
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
@@ -253,6 +256,17 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
         output_tokens=Figure(int(answered[mine].sum()), output, is_lower_bound),
         cache_breaks=recorded(None),
         cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output, is_lower_bound),
+    )
+
+
+def side_call_facts(spent: SideSpending) -> SideCallFacts:
+    return SideCallFacts(
+        purpose=shown_name(spent.purpose),
+        calls=spent.calls,
+        prompt_tokens=spent.prompt,
+        cache_read_tokens=spent.cache_read,
+        output_tokens=spent.output,
+        cost_usd=rounded(spent.cost, DOLLAR_DIGITS),
     )
 
 

@@ -28,8 +28,11 @@ from inspector.replay.analysis.compactions import (
     compaction_aftermaths,
     median_stretch,
 )
+from inspector.replay.analysis.costs import side_spending
 from inspector.replay.analysis.recoveries import NeededLater, recoveries_to_break_even
+from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.quantity import (
     DOLLAR_DIGITS,
@@ -44,11 +47,11 @@ from inspector.replay.quantity import (
     quantities,
     rounded_result,
 )
-from inspector.report.build_report import miss_facts
+from inspector.report.build_report import figure_set, miss_facts, plan_facts, recorded_figures, side_call_facts
 from inspector.report.catalogue import FigureSet, Saving, UncertainSaving
-from inspector.report.document import SideCallFacts
+from inspector.report.document import ReportOptions, SideCallFacts
 from inspector.report.numbers import IN_TEXT, rounded
-from inspector.report.secret_redaction import shown_name, without_secrets
+from inspector.report.secret_redaction import shown_name, shown_path, without_secrets
 from inspector.report.sentences import REPLAY_CAVEAT, uncertain_saving
 from inspector.session.related import parent_of
 
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from inspector.replay.engine.replay import Replay
-    from inspector.report.document import Report
+    from inspector.strategies.plan import Plan
 
 
 class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
@@ -443,19 +446,29 @@ class UnreadSession(Struct, frozen=True, kw_only=True):
     problem: Annotated[str, about("Reason, in one line.")]
 
 
-def session_row(report: Report, whole: Replay, counted: Collection[int]) -> SessionRow:
-    """Build a session's row from its report on the counted calls, which `counted` lists as message indices."""
+def session_row(baseline: Replay, plans: Iterable[Plan], whole: Replay) -> SessionRow:
+    """Build a session's row.
+
+    Args:
+        baseline: Its counted calls with nothing cut.
+        whole: All of its calls with nothing cut.
+    """
+    inputs, session = baseline.inputs, baseline.history.session
+    counted = {call.response for call in session.calls}
     misses, lifetime = session_misses(whole, counted)
-    parent = parent_of(whole.history.session)
+    recorded, parent = recorded_figures(inputs), parent_of(session)
+    planned = [replay(inputs, plan) for plan in plans]
+    uses = find_reuse(inputs.history) if planned else None
+    facts = [plan_facts(each, baseline, uses, ReportOptions(details=False)) for each in planned]
     return SessionRow(
-        path=report.session.path,
-        format=report.session.format,
-        id=report.session.id,
-        model=report.session.model,
-        messages=report.session.messages,
-        calls=report.session.calls,
-        recorded=report.recorded,
-        baseline=report.baseline,
+        path=shown_path(session.path),
+        format=session.format,
+        id=shown_name(session.identifier),
+        model=session.main_model or None,
+        messages=len(session.messages),
+        calls=len(session.calls),
+        recorded=None if recorded is None else figure_set(recorded),
+        baseline=figure_set(baseline.figures),
         plans=[
             SessionUnderPlan(
                 figures=plan.figures,
@@ -464,12 +477,12 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
                 hazards=sum((plan.hazards or {}).values()),
                 needed_later=plan.needed_later,
             )
-            for plan in report.plans
+            for plan in facts
         ],
         misses=misses,
         lifetime=lifetime,
         compactions=session_aftermaths(whole, counted),
-        beside=report.beside,
+        beside=[side_call_facts(each) for each in side_spending(session, inputs.pricing)],
         parent=None if parent is None else shown_name(parent.identifier),
     )
 

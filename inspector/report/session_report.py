@@ -40,6 +40,7 @@ from inspector.report.build_report import (
     plan_facts,
     price_facts,
     recorded_figures,
+    side_call_facts,
 )
 from inspector.report.document import (
     SCHEMA_VERSION,
@@ -47,7 +48,6 @@ from inspector.report.document import (
     Report,
     ReportOptions,
     SessionFacts,
-    SideCallFacts,
     TokenFacts,
 )
 from inspector.report.export import part_of
@@ -120,17 +120,6 @@ def report_of(
     misses = cache_misses(baseline) if wanted else None
     spent = side_spending(inputs.history.session, inputs.pricing)
     agent_costs = recorded_costs(baseline, None if subagents is None else subagents.cost_usd)
-    others = [
-        SideCallFacts(
-            purpose=shown_name(each.purpose),
-            calls=each.calls,
-            prompt_tokens=each.prompt,
-            cache_read_tokens=each.cache_read,
-            output_tokens=each.output,
-            cost_usd=rounded(each.cost, DOLLAR_DIGITS),
-        )
-        for each in spent
-    ]
     if options.best_plan and best is None:
         best = _best_plan(baseline, options, progress) or BestPlan(None, None, 0, is_complete=False)
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
@@ -148,7 +137,7 @@ def report_of(
             *recorded_cost_words(agent_costs, IN_TEXT),
             *([] if redactor is None else [_about_masks(redactor)]),
         ],
-        beside=others,
+        beside=[side_call_facts(each) for each in spent],
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),
