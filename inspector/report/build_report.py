@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs
@@ -356,7 +356,9 @@ def _calls(
     baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
 ) -> list[CallFacts]:
     inputs, session = baseline.inputs, baseline.history.session
-    reported = _reported(inputs)
+    usage, output = inputs.recorded, recorded_calls(inputs.history).output
+    columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, output)
+    reported = _figures([HowKnown.EXACT] * len(session.calls), *columns, inputs.rates.cost(usage, output))
     before = _baseline(baseline, misses)
     under = [_planned(each, NO_RECOVERIES if uses is None else recoveries(baseline, each, uses)) for each in planned]
     begun: set[int] = set()
@@ -372,7 +374,7 @@ def _calls(
                 time=utc_time(call.time),
                 model=call.model,
                 compacted=compacted,
-                recorded=reported[index],
+                recorded=CallFigures(**reported[index]) if inputs.reported[index] else None,
                 baseline=before[index],
                 plans=[each[index] for each in under],
             )
@@ -380,62 +382,30 @@ def _calls(
     return rows
 
 
-def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
-    usage, output = inputs.recorded, recorded_calls(inputs.history).output
-    cost = inputs.rates.cost(usage, output)
-    columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, output)
-    rows = zip(inputs.reported.tolist(), *(column.tolist() for column in columns), cost.tolist(), strict=True)
-    return [
-        CallFigures(
-            prompt_tokens=prompt,
-            cache_read_tokens=read,
-            cache_write_tokens=written,
-            uncached_tokens=uncached,
-            output_tokens=output,
-            cost_usd=_dollars(dollars),
-            known=HowKnown.EXACT.value,
-        )
-        if mine
-        else None
-        for mine, prompt, read, written, uncached, output, dollars in rows
-    ]
+def _figures(known: Sequence[HowKnown], *columns: NDArray[Any]) -> list[dict[str, Any]]:
+    """Return the fields of `CallFigures` per call from its columns in the order of the fields."""
+    *counts, cost = (column.tolist() for column in columns)
+    rows = zip(*counts, map(_dollars, cost), (how.value for how in known), strict=True)
+    return [dict(zip(CallFigures.__struct_fields__, row, strict=True)) for row in rows]
 
 
-def _figures(replay: Replay, known: Sequence[HowKnown]) -> list[CallFigures]:
+def _replayed(replay: Replay, known: Sequence[HowKnown]) -> list[dict[str, Any]]:
     ledger = replay.ledger
-    columns = (ledger.prompt_tokens, ledger.cache_read, ledger.cache_write, ledger.uncached, ledger.output, ledger.cost)
-    return [
-        CallFigures(
-            prompt_tokens=prompt,
-            cache_read_tokens=read,
-            cache_write_tokens=write,
-            uncached_tokens=uncached,
-            output_tokens=output,
-            cost_usd=_dollars(dollars),
-            known=how.value,
-        )
-        for how, prompt, read, write, uncached, output, dollars in zip(
-            known, *(column.tolist() for column in columns), strict=True
-        )
-    ]
+    columns = (ledger.prompt_tokens, ledger.cache_read, ledger.cache_write, ledger.uncached, ledger.output)
+    return _figures(known, *columns, ledger.cost)
 
 
 def _baseline(replay: Replay, misses: CacheMisses) -> list[BaselineCall]:
-    inputs = replay.inputs
-    known = [inputs.prompt_known(call) for call in range(len(inputs.reported))]
+    known = [replay.inputs.prompt_known(call) for call in range(len(replay.inputs.reported))]
     dollars = call_dollars(replay)
-    columns = (dollars[name].tolist() for name in ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd"))
-    missed = {miss.call: miss for miss in misses.all}
+    parts = zip(*(map(_dollars, column.tolist()) for column in dollars.values()), strict=True)
     found = []
-    for call, (each, read, write, uncached, output) in enumerate(zip(_figures(replay, known), *columns, strict=True)):
-        miss = missed.get(call)
+    for call, (each, part) in enumerate(zip(_replayed(replay, known), parts, strict=True)):
+        miss = misses.at(call)
         found.append(
             BaselineCall(
-                **{name: getattr(each, name) for name in CallFigures.__struct_fields__},
-                cache_read_usd=_dollars(read),
-                cache_write_usd=_dollars(write),
-                uncached_usd=_dollars(uncached),
-                output_usd=_dollars(output),
+                **each,
+                **dict(zip(dollars, part, strict=True)),
                 miss_cause="" if miss is None else miss.cause.value,
                 recached_tokens=0 if miss is None else miss.tokens,
                 extra_usd=0.0 if miss is None else rounded(miss.extra_usd.value, DOLLAR_DIGITS),
@@ -462,16 +432,16 @@ def call_dollars(replay: Replay) -> dict[str, NDArray[np.float64]]:
 
 def _planned(replay: Replay, found: Recoveries) -> list[PlannedCall]:
     ledger, needed, costs = replay.ledger, Counter(need.call for need in found.needs), found.cost_at
-    figures = _figures(replay, [replay.figures.prompt_tokens.known] * len(ledger.cost))
+    figures = _replayed(replay, [replay.figures.prompt_tokens.known] * len(ledger.cost))
     columns = (ledger.removed_tokens, ledger.edits, ledger.is_break)
     return [
         PlannedCall(
-            **{name: getattr(each, name) for name in CallFigures.__struct_fields__},
+            **each,
             cut_tokens=cut,
             edits=edits,
             breaks=breaks,
             results_needed=needed[call],
-            recoveries_usd=None if each.cost_usd is None else _dollars(costs.get(call, 0.0)),
+            recoveries_usd=None if each["cost_usd"] is None else _dollars(costs.get(call, 0.0)),
         )
         for call, (each, cut, edits, breaks) in enumerate(
             zip(figures, *(column.tolist() for column in columns), strict=True)
