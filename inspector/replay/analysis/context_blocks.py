@@ -185,7 +185,6 @@ class ContextBlocks:
         blocks: Block indices in the order they are sent, including blocks the plan removed, int32.
         sent: Tokens sent of each block's text; for thinking, of its signature or reported length, float64.
         recorded: The same tokens without the plan: whole, unless the agent itself cleared the block, float64.
-        whole: The same tokens with nothing cut, float64.
         rest: Tokens outside blocks: unrecorded system prompt and tools, envelopes.
         system: The system prompt and tools part of the rest.
         prompt: Tokens of the whole prompt.
@@ -196,7 +195,6 @@ class ContextBlocks:
     blocks: NDArray[np.int32]
     sent: NDArray[np.float64]
     recorded: NDArray[np.float64]
-    whole: NDArray[np.float64]
     rest: float
     system: float
     prompt: Figure
@@ -258,19 +256,13 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     sent = state.sent[blocks] + np.where(is_removed, 0, envelopes)
     prompt, known = _prompt(replay, call, int(whole.sum()) - int(sent.sum())), inputs.scale.known
     tokens = int(prompt.value or 0)
-    # A block has the tokens of its text or thinking; envelopes are in the rest. Envelopes may be negative, and prompts
-    # are rounded, so without this limit the blocks could exceed their prompt.
-    recorded_scaled = _within(
-        float(round(float(inputs.sizes.whole[call]))), ratio * _counted_without_plan(replay, call)[blocks]
-    )
-    counted = counted_as_sent(replay, state, blocks)
-    sent_scaled = _within(tokens, ratio * counted)
-    whole_scaled = ratio * inputs.whole_counts[blocks]
-    if (total := ratio * float(counted.sum())) > tokens:
-        whole_scaled = whole_scaled * (tokens / total)
+    # A block has the tokens of its text or thinking; envelopes are in the rest.
+    recorded_counted, counted = _counted_without_plan(replay, call)[blocks], counted_as_sent(replay, state, blocks)
+    recorded_scaled = recorded_counted * _ratio_within(ratio, recorded_counted, round(float(inputs.sizes.whole[call])))
+    sent_scaled = counted * _ratio_within(ratio, counted, tokens)
     rest = max(tokens - float(sent_scaled.sum()), 0.0)
     system = min(float(system_by_call(inputs)[call]), rest)
-    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, whole_scaled, rest, system, prompt, known)
+    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, rest, system, prompt, known)
 
 
 def shown_state(replay: Replay, state: ContextState) -> ContextState:
@@ -278,10 +270,11 @@ def shown_state(replay: Replay, state: ContextState) -> ContextState:
 
     A block outside the prompt has its `ReplayInputs.block_tokens`.
     """
-    context = context_at(replay, state)
-    recorded, sent = replay.inputs.block_tokens.copy(), np.zeros_like(state.sent)
-    recorded[context.blocks], sent[context.blocks] = np.rint(context.whole), np.rint(context.sent)
-    return replace(state, recorded=recorded, sent=sent)
+    inputs, counted = replay.inputs, counted_as_sent(replay, state, slice(None))
+    prompt = int(prompt_at(replay, state.call).value or 0)
+    ratio = _ratio_within(float(inputs.sizes.ratio[state.call]), counted, prompt)
+    recorded = np.where(state.in_prompt, np.rint(ratio * inputs.whole_counts), inputs.block_tokens)
+    return replace(state, recorded=recorded.astype(np.int32), sent=np.rint(ratio * counted).astype(np.int32))
 
 
 def prompt_at(replay: Replay, call: int) -> Figure:
@@ -310,13 +303,17 @@ def _counted_without_plan(replay: Replay, call: int) -> NDArray[np.float64]:
     return sent + thinking
 
 
-def _within(most: float, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale the tokens of blocks down if their sum exceeds the maximum."""
-    total = float(tokens.sum())
-    return tokens * (most / total) if total > most else tokens
+def _ratio_within(ratio: float, counted: NDArray[np.float64], prompt: int) -> float:
+    """Return provider tokens per counted token, reduced where blocks would exceed their prompt.
+
+    Envelopes may be negative, and prompts are rounded.
+    """
+    return min(ratio, prompt / max(float(counted.sum()), 1.0))
 
 
-def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+def counted_as_sent(
+    replay: Replay, state: ContextState, blocks: NDArray[np.integer[Any]] | slice
+) -> NDArray[np.float64]:
     """Return counted tokens sent of blocks in a state; for thinking, of its signature or reported length. float64."""
     is_sent = state.in_prompt[blocks] & (state.action[blocks] != Action.REMOVED)
     thinking = np.where(is_sent, replay.inputs.layout.thinking_uncounted[blocks], 0)
