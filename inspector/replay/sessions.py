@@ -486,7 +486,7 @@ def _read(
     models = collections.Counter(call.model for call in session.calls if call.model)
     parent = parent_of(session)
     sides = side_spending(dataclasses.replace(session, side_calls=session.own_side_calls), pricing)
-    side_costs = [each.cost for each in sides if each.cost is not None]
+    side_costs = [each.cost_usd for each in sides if each.cost_usd is not None]
     total = SubagentCost(
         path=str(one.path),
         # Some agents record a subagent's file under its parent's id.

@@ -56,7 +56,6 @@ from inspector.report.document import (
     PlannedCall,
     PriceFacts,
     SavingPlanFacts,
-    SideCallFacts,
 )
 from inspector.report.numbers import rounded
 from inspector.report.secret_redaction import shown_name
@@ -259,15 +258,8 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     )
 
 
-def side_call_facts(spent: SideSpending) -> SideCallFacts:
-    return SideCallFacts(
-        purpose=shown_name(spent.purpose),
-        calls=spent.calls,
-        prompt_tokens=spent.prompt,
-        cache_read_tokens=spent.cache_read,
-        output_tokens=spent.output,
-        cost_usd=rounded(spent.cost, DOLLAR_DIGITS),
-    )
+def shown_spending(spent: SideSpending) -> SideSpending:
+    return structs.replace(spent, purpose=shown_name(spent.purpose), cost_usd=rounded(spent.cost_usd, DOLLAR_DIGITS))
 
 
 def price_facts(inputs: ReplayInputs) -> PriceFacts:

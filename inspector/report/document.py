@@ -19,7 +19,7 @@ from inspector.replay.analysis.alternatives import ModelSwitch
 from inspector.replay.analysis.best_plan import AsModel
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
 from inspector.replay.analysis.compactions import CompactionTotals
-from inspector.replay.analysis.costs import ModelCost, RecordedCost
+from inspector.replay.analysis.costs import ModelCost, RecordedCost, SideSpending
 from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.quantity import Count, How, Unit, about, figure
@@ -43,7 +43,7 @@ class Report(Struct, frozen=True, kw_only=True):
     plans: Annotated[list[PlanFacts], about("Plans in the given order.")]
     warnings: Annotated[list[str], about("Caveats on the figures, one sentence each.")]
     beside: Annotated[
-        list[SideCallFacts],
+        list[SideSpending],
         about("Requests outside the conversation, by purpose: billed, but not included in any figure above."),
     ] = field(default_factory=list)
     altogether_usd: Annotated[
@@ -100,17 +100,6 @@ class Report(Struct, frozen=True, kw_only=True):
     as_model: Annotated[
         AsModel | None, about("The session and its plans priced as another model; null unless requested.")
     ] = None
-
-
-class SideCallFacts(Struct, frozen=True, kw_only=True):
-    """Requests of one purpose outside the conversation."""
-
-    purpose: Annotated[str, about("Purpose: a condenser, a compaction, a title, a side question.")]
-    calls: Annotated[Count, about("Number of requests.")]
-    prompt_tokens: Annotated[Count, about("Tokens of their prompts.")]
-    cache_read_tokens: Annotated[Count, about("The part of them read from the prompt cache.")]
-    output_tokens: Annotated[Count, about("Response tokens, reasoning included.")]
-    cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
 
 
 class BestPlanFacts(Struct, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from inspector.replay.analysis.compactions import (
     compaction_aftermaths,
     median_stretch,
 )
-from inspector.replay.analysis.costs import side_spending
+from inspector.replay.analysis.costs import SideSpending, side_spending
 from inspector.replay.analysis.recoveries import NeededLater, recoveries_to_break_even
 from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.cache.miss_causes import MissCause
@@ -47,9 +47,9 @@ from inspector.replay.quantity import (
     quantities,
     rounded_result,
 )
-from inspector.report.build_report import figure_set, miss_facts, plan_facts, recorded_figures, side_call_facts
+from inspector.report.build_report import figure_set, miss_facts, plan_facts, recorded_figures, shown_spending
 from inspector.report.catalogue import FigureSet, Saving, UncertainSaving
-from inspector.report.document import ReportOptions, SideCallFacts
+from inspector.report.document import ReportOptions
 from inspector.report.numbers import IN_TEXT, rounded
 from inspector.report.secret_redaction import shown_name, shown_path, without_secrets
 from inspector.report.sentences import REPLAY_CAVEAT, uncertain_saving
@@ -363,7 +363,7 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     subagents: Annotated[Count, about("Sessions that other sessions started; their calls are part of the sums.")] = 0
     belief: Annotated[str, about("Uncertainty of savings, in a sentence.")] = REPLAY_CAVEAT
     beside: Annotated[
-        list[SideCallFacts],
+        list[SideSpending],
         about("Requests outside the conversations of all sessions, by purpose: not included in any figure above."),
     ] = []
 
@@ -423,7 +423,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     compactions: Annotated[
         list[CompactionAftermath], about("Calls after the compactions that are counted for this session.")
     ]
-    beside: Annotated[list[SideCallFacts], about("Requests outside the conversation, not included in any figure.")] = []
+    beside: Annotated[list[SideSpending], about("Requests outside the conversation, not included in any figure.")] = []
     parent: Annotated[
         str | None, about("Id of the session that started it; null for a session started by the user.")
     ] = None
@@ -482,7 +482,7 @@ def session_row(baseline: Replay, plans: Iterable[Plan], whole: Replay) -> Sessi
         misses=misses,
         lifetime=lifetime,
         compactions=session_aftermaths(whole, counted),
-        beside=[side_call_facts(each) for each in side_spending(session, inputs.pricing)],
+        beside=[shown_spending(each) for each in side_spending(session, inputs.pricing)],
         parent=None if parent is None else shown_name(parent.identifier),
     )
 
@@ -519,7 +519,7 @@ def folder_report(
     return without_secrets(report)
 
 
-def _side_requests(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
+def _side_requests(rows: Sequence[SessionRow]) -> list[SideSpending]:
     """Sum the requests outside the conversations by purpose."""
     every = [each for row in rows for each in row.beside]
     found = []
@@ -527,7 +527,7 @@ def _side_requests(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
         mine = [each for each in every if each.purpose == purpose]
         costs = [each.cost_usd for each in mine if each.cost_usd is not None]
         found.append(
-            SideCallFacts(
+            SideSpending(
                 purpose=purpose,
                 calls=sum(each.calls for each in mine),
                 prompt_tokens=sum(each.prompt_tokens for each in mine),

@@ -40,7 +40,7 @@ from inspector.report.build_report import (
     plan_facts,
     price_facts,
     recorded_figures,
-    side_call_facts,
+    shown_spending,
 )
 from inspector.report.document import (
     SCHEMA_VERSION,
@@ -137,7 +137,7 @@ def report_of(
             *recorded_cost_words(agent_costs, IN_TEXT),
             *([] if redactor is None else [_about_masks(redactor)]),
         ],
-        beside=[side_call_facts(each) for each in spent],
+        beside=[shown_spending(each) for each in spent],
         altogether_usd=rounded(
             cost_with_side_requests(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS
         ),

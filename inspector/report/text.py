@@ -72,11 +72,12 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.costs import SideSpending
     from inspector.replay.figure import Band
     from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissFacts
     from inspector.report.catalogue import ExplanationFacts, InputFacts, PlanFacts
-    from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
+    from inspector.report.document import Report, SessionFacts, TokenFacts
     from inspector.report.folder import FolderLifetimeFacts
     from inspector.report.tables import TotalsRow
 
@@ -397,7 +398,7 @@ def _totals(page: Page, report: Report) -> None:
         )
 
 
-def side_requests_table(page: Page, requests: Sequence[SideCallFacts], recorded: float | None = None) -> None:
+def side_requests_table(page: Page, requests: Sequence[SideSpending], recorded: float | None = None) -> None:
     """Write the requests outside the conversation, and the total cost with them if known."""
     if not requests:
         return

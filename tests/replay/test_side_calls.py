@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.analysis.costs import made_before, side_spending
+from inspector.replay.analysis.costs import made_before, side_requests, side_spending
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.assumptions import ASSUMED_RUNS, Assumptions
 from inspector.replay.engine.replay import replay
@@ -42,14 +42,14 @@ def session(*calls: SideCall):
 
 def test_calls_are_added_up_by_what_they_were_for() -> None:
     condenser, title = side_spending(session(*CALLS), Pricing())
-    assert (condenser.purpose, condenser.calls, condenser.prompt, condenser.output) == (
+    assert (condenser.purpose, condenser.calls, condenser.prompt_tokens, condenser.output_tokens) == (
         "condenser",
         2,
         2_000_000,
         100_000,
     )
-    assert (title.purpose, title.calls, title.cache_read) == ("title", 1, 100_000)
-    assert title.cost == pytest.approx(0.03)
+    assert (title.purpose, title.calls, title.cache_read_tokens) == ("title", 1, 100_000)
+    assert title.cost_usd == pytest.approx(0.03)
 
 
 def test_the_figures_of_the_conversation_are_the_same_with_and_without_them() -> None:
@@ -96,7 +96,7 @@ def test_a_request_is_before_the_call_that_came_next():
     beside = tuple(SideCall("title", MODEL, time, Usage(uncached=10)) for time in (50.0, 100.0, 900.0, None))
     made = dataclasses.replace(made, calls=calls, side_calls=beside)
     (title,) = side_spending(made, Pricing())
-    assert [each.before for each in title.requests] == [1, 1, 3, None]
+    assert [each.before for each in side_requests(made, Pricing())] == [1, 1, 3, None]
     assert [call.time for call in made_before(made, 1)] == [50.0, 100.0]
     told = side_explanation(title, replay(replay_inputs(made), Plan())).inputs
     assert told[4].label == "request 1: before call 2, 10 tokens in, 0 out"

@@ -424,7 +424,7 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
     removed = sum(sizes_of(effect, baseline).removed_total for effect in effects)
     found = cache_misses(baseline) if misses is None else misses
     others = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARIZING]
-    costs = [each.cost for each in others]
+    costs = [each.cost_usd for each in others]
     rewritten = found.total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION))
     return CompactionTotals.of(
         compactions=count,

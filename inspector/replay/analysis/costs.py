@@ -82,42 +82,36 @@ class SideRequest(NamedTuple):
     """One side request.
 
     Attributes:
+        purpose: Its purpose; session text in some formats.
         before: Index of the next call of the conversation by time; the number of calls after the last one, None without
             a time.
         prompt: Its prompt tokens.
+        cache_read: The part read from a cache.
         output: Its response tokens.
         cost: Dollars at list price; None without one.
     """
 
-    before: int | None
-    prompt: int
-    output: int
-    cost: float | None
-
-
-class SideSpending(NamedTuple):
-    """The side requests of one purpose.
-
-    Attributes:
-        purpose: Their purpose; session text in some formats.
-        prompt: Their prompt tokens.
-        cache_read: The part read from a cache.
-        output: Their response tokens.
-        cost: Dollars at list price; None if some model has none.
-        requests: All of them, in order.
-    """
-
     purpose: str
-    calls: int
+    before: int | None
     prompt: int
     cache_read: int
     output: int
     cost: float | None
-    requests: tuple[SideRequest, ...] = ()
 
 
-def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...]:
-    """Return a session's side requests by purpose, in the order each first occurred."""
+class SideSpending(Struct, frozen=True, kw_only=True):
+    """Requests of one purpose outside the conversation."""
+
+    purpose: Annotated[str, about("Purpose: a condenser, a compaction, a title, a side question.")]
+    calls: Annotated[Count, about("Number of requests.")]
+    prompt_tokens: Annotated[Count, about("Tokens of their prompts.")]
+    cache_read_tokens: Annotated[Count, about("The part of them read from the prompt cache.")]
+    output_tokens: Annotated[Count, about("Response tokens, reasoning included.")]
+    cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
+
+
+def side_requests(session: Session, pricing: Pricing) -> tuple[SideRequest, ...]:
+    """Return a session's side requests, in order."""
     calls = [call for call in session.side_calls if call.usage is not None]
     if not calls:
         return ()
@@ -127,37 +121,34 @@ def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...
     prompts = PromptUsage.of(usages)
     output = np.array([usage.output if usage is not None else 0 for usage in usages], dtype=np.int64)
     cost = rates.cost(prompts, output, np.array([call.requests for call in calls], dtype=np.int64))
-    purposes = np.array([call.purpose for call in calls], dtype=object)
-    places = _places(session, times)
-    found = []
-    for purpose in dict.fromkeys(purposes.tolist()):
-        mine = purposes == purpose
-        dollars = float(cost[mine].sum())
-        found.append(
-            SideSpending(
-                purpose,
-                int(mine.sum()),
-                int(prompts.prompt[mine].sum()),
-                int(prompts.cache_read[mine].sum()),
-                int(output[mine].sum()),
-                None if np.isnan(dollars) else dollars,
-                tuple(
-                    SideRequest(
-                        places[at],
-                        int(prompts.prompt[at]),
-                        int(output[at]),
-                        None if np.isnan(cost[at]) else float(cost[at]),
-                    )
-                    for at in np.flatnonzero(mine).tolist()
-                ),
-            )
+    counts = (column.tolist() for column in (prompts.prompt, prompts.cache_read, output))
+    dollars = (None if isnan(each) else each for each in cost.tolist())
+    rows = zip((call.purpose for call in calls), _places(session, times), *counts, dollars, strict=True)
+    return tuple(SideRequest(*row) for row in rows)
+
+
+def side_spending(session: Session, pricing: Pricing) -> tuple[SideSpending, ...]:
+    """Sum a session's side requests by purpose, in the order each first occurred."""
+    found: dict[str, list[SideRequest]] = {}
+    for each in side_requests(session, pricing):
+        found.setdefault(each.purpose, []).append(each)
+    costs = {purpose: [each.cost for each in mine if each.cost is not None] for purpose, mine in found.items()}
+    return tuple(
+        SideSpending(
+            purpose=purpose,
+            calls=len(mine),
+            prompt_tokens=sum(each.prompt for each in mine),
+            cache_read_tokens=sum(each.cache_read for each in mine),
+            output_tokens=sum(each.output for each in mine),
+            cost_usd=float(np.sum(costs[purpose])) if len(costs[purpose]) == len(mine) else None,
         )
-    return tuple(found)
+        for purpose, mine in found.items()
+    )
 
 
 def cost_with_side_requests(cost: float | None, requests: Sequence[SideSpending]) -> float | None:
     """Return dollars of a conversation plus its side requests; None if a part is unknown."""
-    parts = [cost, *(each.cost for each in requests)]
+    parts = [cost, *(each.cost_usd for each in requests)]
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
@@ -225,7 +216,7 @@ def _side_cost(baseline: Replay, totals: RecordedTotals) -> float:
     inputs = baseline.inputs
     if totals.includes_subagents:
         spent = side_spending(inputs.history.session, inputs.pricing)
-        return float(sum(np.nan if each.cost is None else each.cost for each in spent))
+        return float(sum(np.nan if each.cost_usd is None else each.cost_usd for each in spent))
     return _cost(baseline, totals.end_call, totals.side_usages)
 
 

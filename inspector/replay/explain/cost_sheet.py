@@ -444,6 +444,6 @@ def spending_of(replay: Replay) -> Spending:
         parts={name: Figure(each.value, each.known, each.is_lower_bound) for name, each in explained.items()},
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_RESENT),
-        side_requests=tuple(each.cost for each in side_requests),
+        side_requests=tuple(each.cost_usd for each in side_requests),
         copied_calls=session.copied_calls,
     )

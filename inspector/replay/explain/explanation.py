@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.context_blocks import shown_state, system_by_call, system_tokens
-from inspector.replay.analysis.costs import cost_with_side_requests
+from inspector.replay.analysis.costs import cost_with_side_requests, side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
@@ -380,26 +380,27 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
 
 def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
     """Explain the cost of side requests of one purpose, each with its place in the conversation."""
-    calls = len(replay.inputs.history.session.calls)
+    session, pricing = replay.inputs.history.session, replay.inputs.pricing
+    requests = [each for each in side_requests(session, pricing) if each.purpose == row.purpose]
     parts = [
-        Input(f"request {number:,}: {_described(each, calls)}", each.cost, "$")
-        for number, each in enumerate(row.requests[:MOST_SIDE_REQUESTS], start=1)
+        Input(f"request {number:,}: {_described(each, len(session.calls))}", each.cost, "$")
+        for number, each in enumerate(requests[:MOST_SIDE_REQUESTS], start=1)
     ]
-    more = len(row.requests) - len(parts)
+    more = len(requests) - len(parts)
     return Explanation(
-        row.cost,
+        row.cost_usd,
         "$",
         HowKnown.EXACT,
         "cost of each request, summed: billed, but not part of the conversation and unaffected by plans",
         (
             Input("requests", row.calls, "calls"),
-            Input("prompt tokens", row.prompt, "tokens"),
-            Input("of these, read from the cache", row.cache_read, "tokens"),
-            Input("output", row.output, "tokens"),
+            Input("prompt tokens", row.prompt_tokens, "tokens"),
+            Input("of these, read from the cache", row.cache_read_tokens, "tokens"),
+            Input("output", row.output_tokens, "tokens"),
             *parts,
             *([Input("further requests", more, "calls")] if more else []),
         ),
-        replay.inputs.pricing.source,
+        pricing.source,
     )
 
 
@@ -411,14 +412,14 @@ def _described(request: SideRequest, calls: int) -> str:
     return f"{place}, {size}"
 
 
-def cost_with_side_requests_explanation(replay: Replay, side_requests: Sequence[SideSpending]) -> Explanation:
+def cost_with_side_requests_explanation(replay: Replay, spent: Sequence[SideSpending]) -> Explanation:
     cost = replay.figures.cost_usd
     return Explanation(
-        cost_with_side_requests(cost.value, side_requests),
+        cost_with_side_requests(cost.value, spent),
         "$",
         cost.known,
         "cost of the conversation's calls plus its side requests",
-        (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost, "$") for each in side_requests)),
+        (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost_usd, "$") for each in spent)),
         replay.inputs.pricing.source,
         is_lower_bound=cost.is_lower_bound,
     )

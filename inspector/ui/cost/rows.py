@@ -413,7 +413,7 @@ def _side_requests(sheet: CostSheet) -> Iterator[FigureRow]:
     """Yield the rows of side requests, which no plan changes, and of the cost including them."""
     for each in sheet.side_requests:
         name = f"{one_line(each.purpose)}, {ON_SCREEN.plural(each.calls, 'request')}"
-        price = _cell(Figure(each.cost, HowKnown.EXACT), "$")
+        price = _cell(Figure(each.cost_usd, HowKnown.EXACT), "$")
         cells = {"name": Cell(f"side: {name}", f"side: {one_line(each.purpose)}", style="table--name")}
         yield FigureRow(("beside", each.purpose), {**cells, "before": price, "after": price})
     if sheet.side_requests:

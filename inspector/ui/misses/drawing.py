@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.costs import side_spending
+from inspector.replay.analysis.costs import side_requests
 from inspector.report.build_report import call_dollars
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.chart.view import first_calls_after_compactions
@@ -102,10 +102,10 @@ def bill_of(found: CacheMisses) -> CostSeries | None:
     table = np.nan_to_num(np.array([by_kind[kind.field] for kind in KINDS], dtype=np.float64))
     compactions = first_calls_after_compactions(found.replay.history)
     session = found.replay.inputs.history.session
-    requests = [each for row in side_spending(session, found.replay.inputs.pricing) for each in row.requests]
+    requests = side_requests(session, found.replay.inputs.pricing)
     places = {min(each.before, table.shape[1] - 1) for each in requests if each.before is not None}
-    side_requests, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
-    return CostSeries(table, found.dearest, compactions, None, side_requests, usd) if table.sum() > 0 else None
+    usd = sum(each.cost or 0.0 for each in requests)
+    return CostSeries(table, found.dearest, compactions, None, tuple(sorted(places)), usd) if table.sum() > 0 else None
 
 
 def call_summary(series: CostSeries) -> str:
