@@ -9,10 +9,10 @@ import pytest
 
 from inspector.tokens.counter import Counter, load_counter
 from inspector.ui.toolkit.failures import failures_log
+from tests.ui import waiting
 from tests.ui.facade import note_screens, started
 from tests.ui.recordings import Recording, recording
 from tests.ui.stylesheets import read_once
-from tests.ui.waiting import paint_seldom, use_in_textual
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +29,7 @@ def tokenizer_at_hand(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture(autouse=True)
 def idle_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_in_textual(monkeypatch)
+    waiting.use_in_textual(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def style_sheets_read_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def few_frames(request: pytest.FixtureRequest) -> Iterator[None]:
     """Paint seldom, but in tests of painting."""
-    with nullcontext() if request.node.get_closest_marker("paints") else paint_seldom():
+    with nullcontext() if request.node.get_closest_marker("paints") else waiting.few_frames():
         yield
 
 

@@ -424,6 +424,7 @@ class Running:
         self._app: Any = app
         self._pilot = pilot
         self._messages = messages
+        self._count_messages = messages.__len__
         self._fixed = screen
 
     @property
@@ -473,7 +474,7 @@ class Running:
 
     async def until(self, fact: Callable[[], Any], patience: float = PATIENCE) -> None:
         """Wait until something is true, for at most so many seconds."""
-        if not await until(self._pilot, fact, patience):
+        if not await until(self._pilot, fact, patience, self._count_messages):
             raise AssertionError(f"it never became true; the screen shows\n{self.text()}")
 
     async def until_shown(self, words: str) -> None:
@@ -551,7 +552,7 @@ class Running:
         await self._come_to_rest(patience)
 
     async def _come_to_rest(self, patience: float) -> None:
-        if not await until(self._pilot, lambda: not self.unfinished(), patience):
+        if not await until(self._pilot, lambda: not self.unfinished(), patience, self._count_messages):
             raise AssertionError(f"it never came to rest: {self.unfinished()}; the screen shows\n{self.text()}")
 
     def unfinished(self) -> list[str]:
@@ -1198,9 +1199,10 @@ async def toured(path: Path, steps: Any, **more: Any) -> AsyncIterator[Running]:
     from inspector.ui.tour import TouringApp
 
     app = TouringApp(path, steps, speed=20, settings=Settings(), **more)
+    messages: list[Message] = []
     with mock.patch("inspector.ui.tour.monotonic", time.process_time):
-        async with app.run_test(size=(120, 36)) as pilot:
-            yield Running(app, pilot, [])
+        async with app.run_test(size=(120, 36), message_hook=messages.append) as pilot:
+            yield Running(app, pilot, messages)
 
 
 def stop_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:

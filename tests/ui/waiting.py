@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from contextlib import contextmanager
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 from weakref import WeakKeyDictionary
 
 from textual._compositor import Compositor
+from textual.app import ScreenError
+from textual.pilot import Pilot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,41 +25,60 @@ if TYPE_CHECKING:
 
     import pytest
     from rich.console import RenderableType
-    from textual.pilot import Pilot
     from textual.screen import Screen
 
 PATIENCE = 60
 """Seconds before something is taken never to happen: many, for a machine that is busy with other things."""
-SECONDS_BETWEEN_FRAMES = 0.25
+FRAMES_LEFT_OUT = 30
+"""Frames of a screen left out after each that is painted."""
 LOOKS = (0.002, 0.005, 0.01, 0.02)
 """Seconds between looks whether something has happened, the last of them from then on."""
+SECONDS_UNTOLD = 0.1
+"""Seconds after which a fact is looked at though no message came: a file or a thread may have changed it."""
 SOON = 0.025
 TURNS = 3
 """Turns of the loop without anything to do, after which there is nothing left that one thing hands to the next."""
+NUMBERS = count()
+"""Counts messages where the test does not: there may always be another."""
+TURNS_BETWEEN_CLOCKS = 100
+"""Busy turns of the loop between readings of the processor's clock, which take as long as many turns."""
 
 
-async def until(pilot: Pilot[Any], fact: Callable[[], Any], patience: float = PATIENCE) -> bool:
-    """Wait until something is true, for at most so many seconds; whether it is."""
-    end = time.monotonic() + patience
+async def until(
+    pilot: Pilot[Any],
+    fact: Callable[[], Any],
+    patience: float = PATIENCE,
+    messages: Callable[[], int] = NUMBERS.__next__,
+) -> bool:
+    """Wait until something is true, for at most so many seconds; whether it is.
+
+    `messages` counts what the application was sent: until that grows, the fact is looked at seldom.
+    """
+    end, looked, known = time.monotonic() + patience, 0.0, -1
     for wait in chain(LOOKS, repeat(LOOKS[-1])):
-        if fact():
-            return True
-        if time.monotonic() > end:
-            break
-        await pilot.pause(wait)
+        now, newest = time.monotonic(), messages()
+        if newest != known or now - looked > SECONDS_UNTOLD:
+            if fact():
+                return True
+            looked, known = now, newest
+        if now > end:
+            return bool(fact())
+        await asyncio.sleep(wait)
     return False
 
 
 async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
     loop: Any = asyncio.get_running_loop()
-    began, end = time.thread_time(), loop.time() + max_sleep
-    quiet = 0
+    began, end = None, loop.time() + max_sleep
+    quiet = busy = 0
     while quiet < TURNS:
         await asyncio.sleep(0)
         if loop._ready:
-            if time.thread_time() - began > max_sleep:
-                return
-            quiet = 0
+            quiet, busy = 0, busy + 1
+            if busy % TURNS_BETWEEN_CLOCKS == 0:
+                began = began or time.thread_time()
+                if time.thread_time() - began > max_sleep:
+                    return
             continue
         quiet += 1
         due = min((timed.when() for timed in loop._scheduled if not timed.cancelled()), default=end)
@@ -68,27 +88,25 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
             quiet = 0
 
 
-def paint_seldom() -> AbstractContextManager[None]:
-    painted: WeakKeyDictionary[Compositor, float] = WeakKeyDictionary()
+async def wait_for_screen(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
+    """Wait until every widget has handled its messages, without sending each another one as Textual does."""
+    await wait_for_idle()
+    try:
+        waiting = (pilot.app, *pilot.app.screen.walk_children(with_self=True))
+    except ScreenError:
+        return False
+    if any(each.message_queue_size for each in waiting):
+        return await _SEND_EACH_A_MESSAGE(pilot, timeout)
+    return True
 
-    def is_due(compositor: Compositor) -> bool:
-        now = time.process_time()
-        if now - painted.get(compositor, -SECONDS_BETWEEN_FRAMES) < SECONDS_BETWEEN_FRAMES:
-            return False
-        painted[compositor] = now
-        return True
 
-    return _frames_where(is_due)
+_SEND_EACH_A_MESSAGE = Pilot._wait_for_screen
 
 
-def few_frames(asked: int) -> AbstractContextManager[None]:
-    since: Counter[Compositor] = Counter()
-
-    def is_due(compositor: Compositor) -> bool:
-        since[compositor] += 1
-        return since[compositor] % asked == 0
-
-    return _frames_where(is_due)
+def few_frames(asked: int = FRAMES_LEFT_OUT) -> AbstractContextManager[None]:
+    """Paint the first frame of each screen, and one of so many from then on."""
+    since: WeakKeyDictionary[Compositor, Iterator[int]] = WeakKeyDictionary()
+    return _frames_where(lambda compositor: next(since.setdefault(compositor, count())) % asked == 0)
 
 
 @contextmanager
@@ -114,3 +132,4 @@ def use_in_textual(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the test driver wait like this."""
     for module in ("textual.app", "textual.pilot"):
         monkeypatch.setattr(f"{module}.wait_for_idle", wait_for_idle)
+    monkeypatch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
