@@ -495,7 +495,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
         "tool",
         [(clip_cells(plain(row.tool or "unknown"), NAME_WIDTH), row) for row in plan.tools[:MOST_ROWS]],
         ToolCuts,
-        ("results", "original_tokens", "sent_tokens", "saved_tokens"),
+        ("results", "recorded_tokens", "left_tokens", "saved_tokens"),
     )
     page.pairs(_findings(plan))
 

@@ -276,8 +276,10 @@ class ToolCuts(FigureResult, frozen=True, kw_only=True):
 
     tool: Annotated[str, about("The tool; empty if unknown.")]
     results: Annotated[Count, figure("results", Unit.COUNT, "Results of the tool that the plan changed at any call.")]
-    original_tokens: Annotated[Count, figure("original", Unit.TOKENS, "Original tokens of these results, as counted.")]
-    sent_tokens: Annotated[Count, figure("sent", Unit.TOKENS, "Tokens of these results as last sent, as counted.")]
+    original_tokens: Annotated[Count, figure("original, local count", Unit.TOKENS, "`recorded_tokens`, local count.")]
+    sent_tokens: Annotated[Count, figure("sent, local count", Unit.TOKENS, "`left_tokens`, local count.")]
+    recorded_tokens: Annotated[Count, figure("original", Unit.TOKENS, "Tokens of these results as recorded.")]
+    left_tokens: Annotated[Count, figure("sent", Unit.TOKENS, "Tokens of these results as last sent.")]
     saved_tokens: Annotated[
         int,
         figure(
@@ -455,8 +457,9 @@ def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
     planned, history = breakdown.planned, breakdown.planned.history
     blocks, sent = _last_sent(planned)
     saved = breakdown.before.tokens[blocks] - breakdown.after.tokens[blocks]
-    whole = planned.table.tokens[blocks]
-    known = planned.inputs.scale.known
+    inputs, known = planned.inputs, planned.inputs.scale.known
+    counted, whole = planned.table.tokens[blocks], inputs.block_tokens[blocks]
+    left = np.rint(inputs.block_ratio[blocks] * sent)
     found = []
     for tool in np.unique(history.tool[blocks]).tolist():
         own = history.tool[blocks] == tool
@@ -465,9 +468,10 @@ def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
             ToolCuts.of(
                 tool=name,
                 results=int(own.sum()),
-                # Local counts, not calibrated to the provider's scale.
-                original_tokens=Figure(int(whole[own].sum()), HowKnown.ESTIMATED),
+                original_tokens=Figure(int(counted[own].sum()), HowKnown.ESTIMATED),
                 sent_tokens=Figure(int(sent[own].sum()), HowKnown.ESTIMATED),
+                recorded_tokens=Figure(int(whole[own].sum()), known),
+                left_tokens=Figure(int(left[own].sum()), known),
                 saved_tokens=Figure(round(float(saved[own].sum())), known),
             )
         )
