@@ -58,7 +58,7 @@ class NumberFormat(NamedTuple):
     def qualified(self, text: str, known: str, *, is_lower_bound: bool = False) -> str:
         """Add the mark of certainty: `~$14.32` for an estimate or a projection, `≥ $14.32` for a lower bound.
 
-        A negative estimate gets `about` in place of `~`, which is hard to read before a minus sign.
+        An estimate with a sign gets `about` in place of `~`, which is hard to read before one.
 
         Args:
             text: The number as written; words and empty text get no mark.
@@ -71,7 +71,7 @@ class NumberFormat(NamedTuple):
             return f"{AT_LEAST} {text}"
         if known not in INEXACT:
             return text
-        return f"about {text}" if text.startswith(MINUS) else f"{ABOUT}{text}"
+        return f"about {text}" if text.startswith((MINUS, "+")) else f"{ABOUT}{text}"
 
     def whole(self, value: float | None) -> str:
         """Format a count in full: `1,234,567`, with a minus sign if negative, or `-` if missing."""

@@ -178,6 +178,7 @@ def heading_of(controller: SessionController) -> Heading:
         model=_models_of(session),
         priced_as="" if controller.outcome is None else controller.outcome.inputs.other_model,
         fill=fill,
+        is_elsewhere=controller.call is not None or (outcome is not None and outcome.is_planned),
         events=(sum(not each.is_partial for each in session.compactions), misses),
         messages=len(session.messages),
         calls=len(session.calls),
@@ -222,15 +223,9 @@ def _borrowed_words(scale: TokenScale) -> str:
     )
 
 
-def scale_words(scale: TokenScale, call: int | None = None) -> str:
-    """Describe how prompt tokens differ from the locally counted tokens of the timeline.
-
-    Args:
-        scale: Scale from local counts to the provider's counts.
-        call: The call of the prompt; None for several calls.
-    """
+def scale_words(scale: TokenScale) -> str:
+    """Describe how the tokens of blocks are known."""
     known = (
         "calibrated" if scale.known.value == "calibrated" else _borrowed_words(scale) if scale.borrowed else "estimated"
     )
-    ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant
-    return f"{'tokens' if call is None else 'in prompt'}: {known}{ratio}"
+    return f"tokens: {known}"

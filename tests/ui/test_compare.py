@@ -162,7 +162,7 @@ async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_
         compare.table.go_to("keep-recent")
         await run.tap("enter")
         await run.until_open("session")
-        await run.until_shown("keep-recent is active; Claude Code cannot apply it: w e; ctrl+z to undo")
+        await run.until_shown("keep-recent is on; Claude Code cannot apply it (w e); ctrl+z undoes")
         await run.press("1")
         await run.until_shown("keep-recent off; ctrl+z to undo")
         assert "keep-recent is on;" not in run.text()

@@ -48,20 +48,23 @@ async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session
         assert f"at call {calls} of" in run.text()
 
 
-async def test_a_row_s_tokens_there_and_in_the_timeline_differ_by_the_factor_that_is_named(
+async def test_a_block_has_one_count_in_its_row_the_detail_and_the_window_and_its_local_count_is_explained(
     running, session_file
 ) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
-        local = int(run.view.tokens[run.timeline.cursor_row])
+    async with running(session_file.path, size=(120, 36)) as run:
         block = run.timeline.cursor_block
+        local, ratio = int(run.inputs.table.tokens[block]), run.inputs.scale.calibration.ratio
+        tokens = run.view.amount(block).recorded
+        assert tokens == round(ratio * local) != local
+        assert run.detail.content.title.endswith(f", {tokens:,} tokens")
         screen = await studies.Composition.opened(run)
-        factor = run.inputs.scale.ratio[-1]
-        await run.until_shown(f"in prompt: calibrated, local × {factor:.2f}")  # noqa: RUF001  as it is shown
-        there = screen.blocks.row_of[block].cells["tokens"].order
-        assert there == pytest.approx(local * factor, abs=1)
-        await run.tap("e")
-        await screen.shown()
-        await run.until_shown("tokens: calibrated ─")
+        await run.until_shown("tokens: calibrated")
+        assert round(screen.blocks.row_of[block].cells["tokens"].order) == tokens
+        await run.tap("escape", "E")
+        await run.until_open("explain")
+        await run.until_shown(f"{tokens:,} tokens")
+        assert f"local count, whole {local:,} tokens" in run.explanation
+        assert f"provider tokens per counted token {ratio:.3f}" in run.explanation
 
 
 async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session_file) -> None:
@@ -69,13 +72,16 @@ async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session
         prompts = run.replay.ledger.prompt_tokens
         largest = int(prompts.argmax())
         screen = await studies.Composition.opened(run)
-        await run.until_shown(f"largest: {prompts[largest]:,} at call {largest + 1} (P)")
+        await run.until_shown(f"largest sent: {prompts[largest]:,} at call {largest + 1} (P)")
         await run.tap("P")
         await screen.shown()
         assert run.call == largest
         assert screen.found.context.prompt.value == prompts[largest]
         await run.until_shown(f"at call {largest + 1} of")
-        assert "largest: " not in run.text()
+        assert "largest sent: " not in run.text()
+        await run.until_shown("P next prompt")
+        await run.tap("P")
+        await run.until_shown("Window at the next prompt: ")
 
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:

@@ -16,7 +16,16 @@ from inspector.replay.sessions import replay_session
 from inspector.report.export import part_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from inspector.ui.cost.summary import EXPLAINING, SEARCHING, UNSETTLED, CostSummary, Line, planned_line, recorded_line
+from inspector.ui.cost.summary import (
+    EXPLAINING,
+    SEARCHING,
+    UNSETTLED,
+    CostSummary,
+    CostUntil,
+    Line,
+    planned_line,
+    recorded_line,
+)
 from tests.conftest import ROOT
 from tests.sample_figures import OUTPUT, READ, SAMPLE, UNCACHED, WRITE, bill, cost_of, dollars, missed, saving
 from tests.session.claude_lines import SESSION
@@ -112,6 +121,12 @@ def test_misses_are_explained_first_and_left_out_without_a_cache() -> None:
 
     assert EXPLAINING in words(recorded_line(summary(), None, None, "claude-code", is_searching=False))
     assert "miss" not in said(None, path=uncached)
+
+
+def test_the_cost_up_to_a_call_is_a_part_of_the_whole_cost() -> None:
+    part = Figure(0.5, HowKnown.EXACT)
+
+    assert said(None, until=CostUntil(7, part, part, part)).startswith(f"Cost up to call 7 $0.50 of {cost()}   ")
 
 
 def test_without_a_price_the_line_says_what_to_do() -> None:

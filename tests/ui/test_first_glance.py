@@ -1,6 +1,7 @@
 """First glance at a session: its fill, its events in the background, and the changes a key made."""
 
 from inspector.replay.analysis.context_blocks import prompt_at
+from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.chart.widget import large_figures
 from inspector.ui.outcome import level_of
@@ -53,6 +54,27 @@ async def test_the_fill_is_the_next_prompts_share_of_the_size_at_which_the_agent
         share = prompt / 167_000
         await run.until_shown("compacts at ~167k")
         assert f"{share * 100:3.0f} %" in run.header_line
+        assert " % now" not in run.header_line
+
+
+async def test_the_fill_in_the_header_is_the_sessions_while_the_panes_show_a_plan_or_an_earlier_call(running) -> None:
+    async with running(SAMPLE, size=(120, 36)) as run:
+        fill = run.header_line.partition(" %")[0]
+        await run.press("1")
+        await run.until(lambda: " % now" in run.header_line)
+        assert run.header_line.partition(" %")[0].split()[-1] == fill.split()[-1]
+        await run.press("1")
+        await run.until(lambda: " % now" not in run.header_line)
+        await run.press("left_square_bracket")
+        await run.until(lambda: " % now" in run.header_line)
+
+
+async def test_the_low_frame_compares_the_prompt_with_the_size_that_the_header_uses(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
+        prompt = ON_SCREEN.short(prompt_at(run.baseline, run.history.call_count).value)
+        await run.until_shown(f"next prompt: {prompt}, compacts at ~167k")
+        await run.press("1", "p")
+        await run.until_shown(" of ~167k ")
 
 
 def test_a_strategy_that_is_only_in_one_plan_was_added_or_removed() -> None:
@@ -75,7 +97,7 @@ async def test_a_moved_limit_says_its_change_in_tokens_and_dollars(running) -> N
     async with running(SAMPLE, size=(120, 36)) as run:
         await run.press("1", "p", "down", "down", "down", "home")
         await run.until_shown("data 400 → 0 characters")
-        await run.until_shown(" tokens")
+        await run.until_shown(" prompt tokens in all")
 
 
 async def test_an_earlier_call_is_named_in_a_line_until_the_newest_is_back(running) -> None:

@@ -197,7 +197,7 @@ def test_the_last_line_of_risks_says_how_many_more_there_are_and_where_they_are(
     risks = ["13 later calls needed cut text", "never applied", "first request no longer sent"]
 
     assert risk_lines(risks[:1], 40, 1) == ["! 13 later calls needed cut text · g r"]
-    assert risk_lines(risks, 40, 2) == ["! 13 later calls needed cut text", "! never applied, 1 more · g r"]
+    assert risk_lines(risks, 40, 2) == ["! 13 later calls needed cut text", "! never applied · ! 1 more · g r"]
     assert risk_lines(risks, 36, 1) == ["! 13 later calls needed cut…, 2 more"]
     assert risk_lines(risks, 30, 1) == ["! 13 later calls need…, 2 more"]
     assert risk_lines([], 36, 1) == []

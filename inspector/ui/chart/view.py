@@ -267,28 +267,40 @@ def _next_prompt(outcome: Outcome) -> str:
     count = replay.history.call_count
     if not count:
         return ""
-    sent = context_blocks.prompt_at(replay, count)
-    of = f" of {ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value)}" if window.size else ""
-    over = ", over the window" if window.size and (sent.value or 0) > window.size else ""
-    written = f"{ON_SCREEN.qualified(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}{over}"
-    if replay is outcome.baseline:
-        return written
-    recorded = context_blocks.prompt_at(outcome.baseline, count)
-    before = ON_SCREEN.qualified(ON_SCREEN.short(recorded.value or 0), recorded.known.value)
-    return f"{before} → {written}"
+    prompt = _prompt(outcome, count)
+    if not window.size:
+        return prompt
+    size = ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value)
+    is_over = (context_blocks.prompt_at(replay, count).value or 0) > window.size
+    return f"{prompt}, {'over the window of' if is_over else 'window'} {size}"
 
 
-def prompt_at(outcome: Outcome, call: int | None) -> str:
-    """Describe a call's prompt in short; the next prompt with its share of the window."""
-    if call is None or call >= outcome.replay.history.call_count:
-        return f"next prompt: {text}" if (text := _next_prompt(outcome)) else ""
+def _prompt(outcome: Outcome, place: int) -> str:
+    """Return `106k`, or `106k → 77k` under a plan."""
+    sent = _tokens(context_blocks.prompt_at(outcome.replay, place))
+    return f"{_tokens(context_blocks.prompt_at(outcome.baseline, place))} → {sent}" if outcome.is_planned else sent
+
+
+def prompt_at(outcome: Outcome, call: int | None) -> tuple[str, ...]:
+    """Describe a call's prompt in short, the longest form first; empty without calls.
+
+    The next prompt is compared with the size that its share in the header refers to.
+    """
+    count = outcome.replay.history.call_count
+    if call is None or call >= count:
+        fill = context_blocks.fill_at(outcome.replay, count)
+        prompt = f"next prompt: {_prompt(outcome, count)}"
+        if not count or not fill.size.value:
+            return (prompt,) if count else ()
+        of = f"{prompt} of {_tokens(fill.size)}"
+        return (of,) if fill.is_window else (f"{prompt}, compacts at {_tokens(fill.size)}", of)
 
     def size(replay: Replay) -> str:
         tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))
         return ON_SCREEN.qualified(tokens, replay.figures.prompt_tokens.known.value)
 
     text = f"call {ON_SCREEN.whole(call + 1)}: {size(outcome.baseline)} tokens"
-    return text if outcome.replay is outcome.baseline else f"{text} → {size(outcome.replay)}"
+    return (f"{text} → {size(outcome.replay)}" if outcome.is_planned else text,)
 
 
 class FillText(NamedTuple):
@@ -310,10 +322,7 @@ def fill_text(outcome: Outcome, call: int | None) -> FillText:
     count = outcome.replay.history.call_count
     place = count if call is None else min(call, count)
     fill = context_blocks.fill_at(outcome.replay, place)
-    prompt = _tokens(fill.prompt)
-    if outcome.is_planned:
-        recorded = _tokens(context_blocks.prompt_at(outcome.baseline, place))
-        prompt = f"{recorded} → {prompt}"
+    prompt = _prompt(outcome, place)
     size = f"{'of' if fill.is_window else 'compacts at'} {_tokens(fill.size)}" if fill.size.value else ""
     name = "next prompt" if place == count else f"call {ON_SCREEN.whole(place + 1)}"
     share = fill.share

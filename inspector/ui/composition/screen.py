@@ -8,6 +8,7 @@ from textual import on
 from textual.content import Content
 
 from inspector.replay.analysis.breakdown import ResendCost, resend_cost
+from inspector.replay.analysis.context_blocks import fill_at
 from inspector.replay.analysis.context_breakdown import (
     ContextBreakdown,
     Grouping,
@@ -193,12 +194,16 @@ class CompositionScreen(AnalysisScreen):
         prompt = ON_SCREEN.qualified(size, context.prompt.known.value)
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
-            of = (
-                f" of {ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value)}" if window.size else ""
-            )
+            size = ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value) if window.size else ""
             over = round((context.prompt.value or 0) - window.size) if window.size else 0
-            beyond = f", {ON_SCREEN.whole(over)} beyond it" if over > 0 else ""
-            pane.border_title = Content(f"Window {when}: {prompt}{of}{beyond}")
+            fill = fill_at(replay, context.call)
+            of = f" of {size}" if size else ""
+            if over > 0:
+                of += f", {ON_SCREEN.whole(over)} beyond it"
+            elif fill.size.value and not fill.is_window:
+                compacts = ON_SCREEN.qualified(ON_SCREEN.short(fill.size.value), fill.size.known.value)
+                of = f", compacts at {compacts}"
+            pane.border_title = Content(f"Window {when}: {prompt}{of}")
         else:
             sent = f"Everything sent in {ON_SCREEN.plural(count, 'call')}"
             pane.border_title = Content(f"{sent} · {TOKEN_CALLS}")
@@ -208,8 +213,7 @@ class CompositionScreen(AnalysisScreen):
             parts.set_reactive(FigureTable.sorting, default_sorting(composition))
             self.blocks.set_reactive(FigureTable.sorting, Sorting())
         parts.table = part_table(composition)
-        at = context.call if composition.scope is Scope.WINDOW else None
-        scale = scale_words(replay.inputs.scale, at)
+        scale = scale_words(replay.inputs.scale)
         pane.set_subtitle(legend_of(parts.table), self._largest(composition), scale)
         self._show_blocks()
 
@@ -219,7 +223,7 @@ class CompositionScreen(AnalysisScreen):
         if composition.scope is not Scope.WINDOW or call is None or call == composition.context.call:
             return ""
         tokens = self.outcome.replay.ledger.prompt_tokens[call]
-        return f"largest: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
+        return f"largest sent: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
 
     @on(FigureTable.Highlighted, "#parts")
     def _show_blocks(self) -> None:
@@ -279,9 +283,14 @@ class CompositionScreen(AnalysisScreen):
         self.controller.look_further(step)
 
     def action_largest(self) -> None:
-        """Move to the call with the largest prompt, also on the main screen."""
+        """Move to the call with the largest prompt, or from there to the next prompt, also on the main screen."""
         if (call := self.outcome.largest_call) is not None:
-            self.controller.look_at(call)
+            self.controller.look_at(None if self.is_at_largest else call)
+            self.refresh_bindings()
+
+    @property
+    def is_at_largest(self) -> bool:
+        return self.controller.call is not None and self.controller.call == self.outcome.largest_call
 
     def action_enter(self) -> None:
         """Focus the part's blocks, if the file has any."""

@@ -112,6 +112,11 @@ class CostSummary:
     priced_as: str = ""
     as_recorded: Figure | None = None
 
+    @property
+    def is_untested(self) -> bool:
+        """True for a plan beyond what was tried in public, which is never recommended."""
+        return self.recoveries is not None and not self.recoveries.envelope.is_tried
+
 
 def summarize(
     outcome: Outcome, call: int | None = None, recoveries: Recoveries | None = None, *, is_settled: bool = False
@@ -253,9 +258,11 @@ def planned_line(summary: CostSummary, plan_name: str) -> Line:
         recorded, planned, saved = summary.until.recorded, summary.until.planned, summary.until.saved
     amount = _dollars(cost_consistent_with_saving(recorded, planned))
     found = summary.recoveries
+    # `untested` needs the room of the word.
+    words = f"{'' if summary.is_untested and (saved.value or 0) > 0 else 'with '}{plan_name} "
     return (
         *_cost(summary),
-        LineText(((f"with {plan_name} ", _TEXT), (amount, _FIGURE)), 2, (("→ ", _TEXT), (amount, _FIGURE))),
+        LineText(((words, _TEXT), (amount, _FIGURE)), 2, (("→ ", _TEXT), (amount, _FIGURE))),
         *_saving(summary, saved),
         *(() if summary.until is not None else _net(summary)),
         *_tokens(summary),
@@ -270,7 +277,9 @@ def _cost(summary: CostSummary) -> Line:
     recorded, about = summary.recorded, "Cost "
     if summary.until is not None:
         recorded, about = summary.until.recorded, f"Cost up to call {ON_SCREEN.whole(summary.until.call)} "
-    pieces = [LineText(((about, _TITLE), (_dollars(recorded), _FIGURE)), 1)]
+    cost = ((about, _TITLE), (_dollars(recorded), _FIGURE))
+    longer = cost if summary.until is None else (*cost, (f" of {_dollars(summary.recorded)}", _TEXT))
+    pieces = [LineText(longer, 1, None if longer is cost else cost)]
     if summary.as_recorded is not None:
         pieces.append(LineText(((priced_as_words(summary.priced_as, summary.as_recorded), _ATTENTION),), 3))
     if summary.copied:
@@ -367,6 +376,8 @@ def _saving(summary: CostSummary, saved: Figure) -> Line:
     amount = ON_SCREEN.qualified(ON_SCREEN.dollars(abs(saved.value)), saved.known)
     if saved.value < 0:
         return (LineText(((f"costs {amount} more{share}{of}", _LOST),), 0, ((f"costs {amount} more", _LOST),)),)
+    if summary.is_untested:
+        return (LineText(((f"saves {amount}{of}", _FIGURE), (", untested", _ATTENTION))),)
     # Green only if the plan saves at worst.
     is_sure = summary.is_settled and summary.recoveries is not None and summary.recoveries.is_sure
     style = _SAVED if is_sure else _FIGURE

@@ -19,7 +19,6 @@ from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
 from inspector.strategies.core.operations import Action, Rendition, Slice, recall_command
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
-from inspector.ui.part_names import LOCAL_ESTIMATE
 from inspector.ui.timeline.boundaries import aftermath_lines, cleared_line, effect_lines
 from inspector.ui.timeline.rows import media_label
 
@@ -123,7 +122,7 @@ class CutNote:
 
     @property
     def summary(self) -> str:
-        """The note in one safe line; tokens are a local estimate."""
+        """The note in one safe line."""
         since = "" if self.call is None else f" since call {ON_SCREEN.whole(self.call)}"
         amount = f"{ABOUT}{ON_SCREEN.plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
         return f"{amount}{since} · {one_line(self.reason)}"
@@ -282,7 +281,7 @@ def gaps_of(rendition: Rendition, length: int) -> list[int]:
 
 
 def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
-    """Describe a cut: its size and, with a note, its tokens (local estimate), strategy, reason and first call."""
+    """Describe a cut: its size and, with a note, its tokens, strategy, reason and first call."""
     amount = ON_SCREEN.plural(characters, "character") if characters else "text not recorded"
     if note is None:
         return f"{amount} {verb}"
@@ -310,11 +309,10 @@ _JSON_STARTS = ("{", "[")
 def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, index: int) -> DetailContent:
     """Build the content of one block; the session may have grown since the replay, `table` may be of a shorter one."""
     block = session.all_blocks[index]
-    tokens = int(table.tokens[index]) if index < len(table.tokens) else 0
     title = " ".join(word for word in (block.kind.label, block.tool_name) if word)
     content = DetailContent(
         key=(session.path, block.origin, block.digest),
-        title=f"{title}, {_counted(tokens)}",
+        title=f"{title}, {_tokens(table, outcome, range(index, index + 1))}",
         short_title=" ".join(word for word in (block.kind.short_label, block.tool_name) if word),
         raw=partial(session.text, block),
         is_json=block.kind is BlockKind.TOOL_CALL or block.preview.lstrip().startswith(_JSON_STARTS),
@@ -328,16 +326,18 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
     return _at_call(content, outcome, index, is_error=block.is_error)
 
 
-def _counted(tokens: int) -> str:
-    """Format a token count, labeled as a local estimate in contrast to reported prompts."""
-    return f"{ON_SCREEN.plural(tokens, 'token')} ({LOCAL_ESTIMATE})"
+def _tokens(table: TokenTable, outcome: Outcome | None, blocks: range) -> str:
+    """Format the tokens of whole blocks as in their rows, `~412 tokens` before the first replay or without a fit."""
+    is_replayed = outcome is not None and blocks.stop <= len(outcome.shown.recorded)
+    tokens = outcome.shown.recorded if outcome is not None and is_replayed else table.tokens
+    text = ON_SCREEN.plural(int(tokens[blocks.start : blocks.stop].sum()), "token")
+    return ON_SCREEN.qualified(text, outcome.tokens_known if outcome is not None and is_replayed else "estimated")
 
 
 def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | None, blocks: range) -> DetailContent:
     """Build the content of a folded message; see `detail_of`."""
     parts = tuple(detail_of(session, table, outcome, index) for index in blocks)
-    tokens = int(table.tokens[blocks.start : blocks.stop].sum())
-    title = f"{ON_SCREEN.plural(len(parts), 'block')}, {_counted(tokens)}"
+    title = f"{ON_SCREEN.plural(len(parts), 'block')}, {_tokens(table, outcome, blocks)}"
     key = ("message", *(part.key for part in parts))
     return DetailContent(key, title, str, parts=parts)
 
@@ -360,9 +360,10 @@ def detail_of_boundary(
         return content
     cleared = tuple(cleared_line(each) for each in boundary.cleared)
     followed = () if aftermath is None else aftermath_lines(aftermath)
-    # The most wanted lines come first, because a small pane has few rows.
     together = () if totals is None else _together(totals)
-    lead = (*lead[:1], *followed, *together, *lead[1:], *cleared)
+    # The removed blocks come first, because a small pane has few rows.
+    end = lead.index("")
+    lead = (*lead[:end], *followed, *together, *lead[end:], *cleared)
     title = boundary.label.partition(", ")[0]
     return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
 
@@ -381,7 +382,7 @@ def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: 
         return replace(content, title=title)
     since = replay.changed_at(index, state.call)
     note = CutNote(
-        tokens=int(state.recorded[index]) - int(state.sent[index]),
+        tokens=int(outcome.shown.recorded[index]) - int(outcome.shown.sent[index]),
         reason=replay.reason(index, state.call),
         call=since + 1 if since >= 0 else None,
     )

@@ -436,6 +436,7 @@ class BaseInspectScreen(SessionScreen[None], SingleResultScreen[None]):
                 self.study(name, over)
 
     def _show_call(self) -> None:
+        self._show_heading()
         self._show_counts()
         self._refresh_hints()
 

@@ -364,10 +364,11 @@ class TimelinePane(SessionPane):
         if outcome is not None and self.screen.has_class("-short") and not self.screen.has_class("-zoom-chart"):
             from inspector.ui.chart.view import prompt_at
 
-            prompt = prompt_at(outcome, call)
-            reported = join_fitting([each for each in (title, prompt) if each], self.size.width)
+            prompts = prompt_at(outcome, call)
             # If the plan pane leaves no room for both, the prompt's size is more useful than the title.
-            title = reported if prompt in reported else join_fitting((prompt,), self.size.width) or title
+            tries = [*((title, prompt) for prompt in prompts), *((prompt,) for prompt in prompts)]
+            fitted = ((each, join_fitting(each, self.size.width)) for each in tries)
+            title = next((text for each, text in fitted if text and each[-1] in text), title)
             for place, mark in enumerate(self._marks):
                 longer = f"{title} {mark}" if place else f"{title} · {mark}"
                 if cell_len(longer) > self.size.width - CELLS_OF_FRAME:

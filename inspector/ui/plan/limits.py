@@ -242,8 +242,9 @@ def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
     if not shown:
         return []
     more, last = len(risks) - len(shown), shown.pop()
-    count = f", {more} more" if more else ""
-    ends = [count + KEY_OF_RISKS, count]
+    # Without the sign, `7 calls needed cut text, 3 more` reads as three more calls.
+    counts = (f" · {RISK}{more} more", f", {more} more") if more else ("",)
+    ends = [counts[0] + KEY_OF_RISKS, *counts]
     end = next((end for end in ends if len(last + end) <= width), ends[-1])
     lines = [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
     if len(lines) < rows and any(NEEDED_WORD in risk for risk in risks):

@@ -97,7 +97,7 @@ class StrategyToggle(PlanControl):
         """Index of the plan's entry."""
         self.strategy_name = strategy.name
         """Name of the strategy in plans."""
-        self.explanation = f"{strategy.title}. {strategy.summary} Source: {strategy.source}"
+        self.explanation = f"{strategy.summary} Source: {strategy.source}"
         """Description and source of the strategy."""
         self.set_reactive(StrategyToggle.enabled, enabled)
         self._pressed = ""

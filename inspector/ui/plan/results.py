@@ -128,7 +128,7 @@ def change_words(here: Plan, there: Plan) -> str:
 
 
 def moved_words(move: LimitMove, plan: Plan, totals: PlanOutcome) -> str:
-    """Describe a moved limit and its effect on tokens and dollars: `data 400 → 150 tokens: -12k tokens, -$0.31`."""
+    """Describe a moved limit: `data 400 → 150 tokens: -12k prompt tokens in all calls, cost -$0.31`."""
     entry, name = move.limit
     here, there = move.plan.entries[entry], plan.entries[entry]
     rows = [row for row in _entry_rows(here, there) if row.name.endswith(f": {name}")]
@@ -136,7 +136,8 @@ def moved_words(move: LimitMove, plan: Plan, totals: PlanOutcome) -> str:
         return f"{name.replace('-', ' ')}: as before"
     cost, _, tokens, *_ = figure_rows(move.totals, totals)
     was = rows[0].here.partition(" ")[0] if here.enabled else "off"
-    effect = ", ".join(filter(None, (f"{tokens.change} tokens", cost.change)))
+    parts = (f"{tokens.change} prompt tokens in all calls", cost.change and f"cost {cost.change}")
+    effect = ", ".join(filter(None, parts))
     return f"{name.replace('-', ' ')} {was} → {rows[0].there}: {effect}"
 
 

@@ -11,7 +11,6 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
-from inspector.ui.part_names import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.compactions import (
@@ -142,19 +141,17 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     )
     again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded again" if len(effect.repeated) else ""
     tokens = f"{_tokens(sum(part.tokens for part in parts), how)} tokens"
-    tokens += f" ({LOCAL_ESTIMATE})" if sizes is None else " (calibrated)" if how is HowKnown.CALIBRATED else ""
+    tokens += " (calibrated)" if how is HowKnown.CALIBRATED else ""
     lacks_summary = boundary.is_compaction and not len(effect.added)
     new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     stayed = f"kept {kept}{again} · {new}"
     shrunk = "" if sizes is None else _shrunk(sizes)
     # The difference of the prompts is not the amount removed: if either is shown, both are named.
-    heading = (
-        (f"removed {removed}, {tokens} · {shrunk}", stayed) if shrunk else (f"removed {removed}, {tokens} · {stayed}",)
-    )
     return (
-        *heading,
-        *(() if sizes is None else _sum_lines(sizes, lacks_summary=lacks_summary)),
+        f"removed {removed}, {tokens} · {shrunk or stayed}",
         *_aligned(named, how),
+        *((stayed,) if shrunk else ()),
+        *(() if sizes is None else _sum_lines(sizes, lacks_summary=lacks_summary)),
         *(_describe_side_request(each) for each in made_before(history.session, effect.after)),
         "",
         *_agent_size_lines(boundary),

@@ -41,6 +41,7 @@ class Heading(NamedTuple):
         model: Model of the latest call and number of other models; session text. Empty if unknown.
         priced_as: Model that prices every call although others answered; empty for the recorded models.
         fill: The next prompt's share of the size at which the agent compacts; None if unknown.
+        is_elsewhere: True if the panes show an earlier call or a plan, so that `fill` needs a word of its own.
         events: Number of compactions and of avoidable cache misses, for the tabs.
         messages: Number of messages.
         calls: Number of calls.
@@ -56,6 +57,7 @@ class Heading(NamedTuple):
     model: str = ""
     priced_as: str = ""
     fill: float | None = None
+    is_elsewhere: bool = False
     events: tuple[int, int] = (0, 0)
     messages: int = 0
     calls: int = 0
@@ -117,7 +119,7 @@ class SessionHeader(Widget):
         faint = self.get_visual_style("header--faint")
         title = clip_cells(one_line(heading.title), LONGEST_TITLE)
         counts = f"{ON_SCREEN.plural(heading.messages, 'message')}  {ON_SCREEN.plural(heading.calls, 'call')}"
-        fill = "" if heading.fill is None else f"{heading.fill * 100:3.0f} %"
+        fill = "" if heading.fill is None else f"{heading.fill * 100:3.0f} %{' now' if heading.is_elsewhere else ''}"
         # The fields on the right have fixed widths, so that none moves when another one changes.
         return line_of(
             [
