@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -223,13 +224,15 @@ def test_formats_says_of_a_database_and_of_a_folder_whether_it_is_there(tmp_path
 
 
 def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path, capsys):
-    from inspector.strategies.presets import PRESETS
+    from inspector.strategies.presets import PRESETS, display_name
     from inspector.strategies.registry import STRATEGIES
 
     outcome = run_here(capsys, "compare", small)
     plans = json.loads(run_here(capsys, "compare", small, "--format", "json").out)["plans"]
     names = {plan["name"] for plan in plans}
-    order = [line.split()[0] for line in outcome.out.splitlines() if line.split()[:1] and line.split()[0] in names]
+    named = {display_name(name): name for name in names}
+    rows = [re.split("  +", line.strip())[0] for line in outcome.out.splitlines()]
+    order = [named[row] for row in rows if row in named]
 
     assert set(STRATEGIES) <= names == set(order) <= {*STRATEGIES, *PRESETS}
     saved = {plan["name"]: plan["saved"]["percent"] for plan in plans}

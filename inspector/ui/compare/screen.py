@@ -110,11 +110,11 @@ class PlansTable(FigureTable):
     the tried plan with the largest net saving. ◆ is a safer one: the fewest expected re-fetches, among plans that
     save at least half as much if there are any. Both keep every user and assistant message; ✗ marks plans that do
     not. ✓ marks plans that the agent of this session can apply through its settings or the hook, or the applicable
-    part of a plan if that part saves most. "changed" counts calls with a prompt that differs from the previous one
-    before its end and is written to the cache again. "applied" is the first call a plan changes. "risks" counts the
-    kinds of risks. "breaks even" is the first call from which a plan costs less in total. Plans that were never
-    applied share one row, which unfolds. Tokens left of cut texts are accurate to a few tokens; `inspector compare`
-    counts them exactly."""
+    part of a plan if that part saves most. `*` uses the best plan that the agent can apply, otherwise ★. "changed"
+    counts calls with a prompt that differs from the previous one before its end and is written to the cache again.
+    "applied" is the first call a plan changes. "risks" counts the kinds of risks. "breaks even" is the first call
+    from which a plan costs less in total. Plans that were never applied share one row, which unfolds. Tokens left
+    of cut texts are accurate to a few tokens; `inspector compare` counts them exactly."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
