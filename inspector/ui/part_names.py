@@ -22,8 +22,6 @@ NEEDED_PHRASES: Final = (NEEDED, "needed: a later call used cut text")
 """`NEEDED` in several lengths, the longest first."""
 APPLIED: Final = "applied: first call it changes"
 TOKEN_CALLS: Final = "token-calls: tokens × calls that sent them"  # noqa: RUF001, S105  a multiplication is meant, and no password
-LOCAL_ESTIMATE: Final = "local estimate"
-"""Label of row tokens, in contrast to prompts, which are reported or calibrated to reported values."""
 
 OPEN_PLAN: Final = "-plan-open"
 """Screen class while the plan is open although no strategy is on, or as a drawer on a narrow screen."""
