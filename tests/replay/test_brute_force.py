@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -21,7 +21,7 @@ from tests.replay.cache_by_hand import Served, common_prefix
 from tests.replay.requests_by_hand import AGENTS, served_with_breakpoints
 from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_with_misses
 from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, SessionBuilder, agent_sessions
-from tests.strategies.test_every_strategy import EAGER
+from tests.strategies.test_every_strategy import EAGER, for_every
 
 PRICING = Pricing()
 
@@ -61,9 +61,9 @@ def check_usage(ledger, served: list[Served], within: int = 0) -> None:
         assert near, (call, found, expected)
 
 
-@pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
 @given(agent_sessions(), st.sampled_from(sorted(CACHE_MODELS)))
 @settings(max_examples=examples(12), deadline=None)
+@for_every(EAGER)
 def test_a_simulated_replay_equals_sending_every_prompt(strategy, session, cache: str):
     outcome = replay(inputs_of(session, cache), Plan((PlanEntry(strategy),)))
     resent = Resent(session, [strategy])
@@ -155,10 +155,9 @@ UNCACHED = 3
 REPORTING = CacheModel("reporting", "for tests", minimum_prefix=1, lifetime=1e9, writes=True)
 
 
-@pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
 @given(agent_sessions(cleared=False), st.data())
 @settings(max_examples=examples(12), deadline=None)
-def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_misses_alike(strategy, session, data):
+def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_misses_alike(session, data):
     recorded = Resent(session, [])
     calls = session.calls
     misses = [data.draw(st.one_of(st.none(), st.integers(0, len(recorded.prompts[at])))) for at in range(len(calls))]
@@ -168,16 +167,17 @@ def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_
     session = dataclasses.replace(session, calls=tuple(map(with_usage, calls, reported)))
     caches = CacheColumns.of([REPORTING for _ in calls])
     inputs = dataclasses.replace(inputs_of(session), caches=caches)
-    planned = Resent(session, [strategy])
-    # Nothing is left over where the cache held all of the prompt.
-    expected = served_with_misses(planned, REPORTING, misses, [served.uncached for served in reported])
-
-    outcome = replay(inputs, Plan((PlanEntry(strategy),)))
 
     check_usage(replay(inputs, Plan()).ledger, reported)
-    check_prompts(outcome, planned)
-    # A read that was held to fewer blocks ends within the few tokens the call before left uncached.
-    check_usage(outcome.ledger, expected, within=UNCACHED)
+    for strategy in EAGER:
+        note(strategy)
+        planned = Resent(session, [strategy])
+        outcome = replay(inputs, Plan((PlanEntry(strategy),)))
+        check_prompts(outcome, planned)
+        # Nothing is left over where the cache held all of the prompt.
+        expected = served_with_misses(planned, REPORTING, misses, [served.uncached for served in reported])
+        # A read that was held to fewer blocks ends within the few tokens the call before left uncached.
+        check_usage(outcome.ledger, expected, within=UNCACHED)
 
 
 def with_usage(call: Call, served) -> Call:

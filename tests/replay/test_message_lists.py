@@ -16,7 +16,7 @@ from inspector.strategies.core.batching import Batching
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from tests.examples import examples
-from tests.strategies.test_every_strategy import EAGER
+from tests.strategies.test_every_strategy import EAGER, for_every
 from tests.strategies.whole_lists import (
     ASSISTANT_FIRST,
     EMPTY,
@@ -72,9 +72,9 @@ def test_a_list_that_apis_accept_stays_one_or_the_strategy_says_what_it_does(mad
     assert refused(sent_of(made, messages, form, once=once), form) <= admitted
 
 
-@pytest.mark.parametrize("made", WHOLE, ids=named)
 @given(conversations(), GOES_ON)
 @settings(max_examples=examples(6))
+@for_every(WHOLE)
 def test_batching_parts_nothing_and_lets_no_one_else_speak_first(made, entries, form):
     assert refused(sent_of(made, FORMS[form](entries), form, once=False), form) == set()
 

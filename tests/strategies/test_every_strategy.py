@@ -1,6 +1,7 @@
 """Invariants of every strategy."""
 
 from dataclasses import replace
+from inspect import Signature, signature
 
 import numpy as np
 import pytest
@@ -147,6 +148,26 @@ REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}
 TOOLS = ("read_file", "bash", "ls", "edit_file", "store_memory", "frobnicate", "search_web")
 
 
+def for_every(strategies):
+    """Run a test of a strategy for each of these in turn, on the same drawn values: drawing takes most of the time."""
+
+    def looped(test):
+        def of_each(*drawn, **named):
+            for made in strategies:
+                try:
+                    test(made, *drawn, **named)
+                except Exception as error:
+                    error.add_note(f"strategy: {made}")
+                    raise
+
+        of_each.__name__, of_each.__module__ = test.__name__, test.__module__
+        _, *others = signature(test).parameters.values()
+        of_each.__signature__ = Signature(others)
+        return of_each
+
+    return looped
+
+
 @some.composite
 def conversations(draw, *, longest=14):
     """Turns of single and parallel calls, text, questions; sizes around the limits above."""
@@ -188,9 +209,9 @@ def test_every_strategy_is_tried_here():
     assert {each.name for each in EAGER} == set(STRATEGIES)
 
 
-@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(), some.booleans(), some.data())
 @settings(max_examples=examples(10))
+@for_every(EAGER)
 def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped, data):
     whole = session_of(entries, grouped=grouped)
     length = data.draw(some.integers(1, len(whole.messages)))
@@ -207,9 +228,9 @@ def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped
         assert states(earlier, count + 1) == states(later, count + 1)
 
 
-@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(longest=8))
 @settings(max_examples=examples(6))
+@for_every(EAGER)
 def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entries):
     whole = session_of(entries)
     history = None
@@ -225,9 +246,9 @@ def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entri
     assert grown.by_call == fresh.by_call
 
 
-@pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)
 @given(conversations())
 @settings(max_examples=examples(12))
+@for_every(AT_INSERTION)
 def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
     sent = Sent(session_of(entries), made)
     for call in range(1, sent.history.call_count + 1):
@@ -235,9 +256,9 @@ def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
         assert all(now[index] == rendition for index, rendition in before.items())
 
 
-@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(), some.booleans())
 @settings(max_examples=examples(9))
+@for_every(EAGER)
 def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, entries, grouped):
     sent = Sent(session_of(entries, grouped=grouped), made)
     history = sent.history
@@ -255,9 +276,9 @@ def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, en
                     assert (result in gone) == (int(history.call_block[result]) in gone)
 
 
-@pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(longest=8), some.data())
 @settings(max_examples=examples(10))
+@for_every(EAGER)
 def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
     straight = session_of(entries)
     at = data.draw(some.integers(1, len(straight.messages)))
@@ -307,11 +328,9 @@ def test_an_empty_session_and_one_without_calls_are_fine(made):
             made.start(history)
 
 
-@pytest.mark.parametrize(
-    "made", [each for each in EAGER if isinstance(each, ScheduledStrategy)], ids=lambda made: made.name
-)
 @given(conversations(longest=6))
 @settings(max_examples=examples(9))
+@for_every([each for each in EAGER if isinstance(each, ScheduledStrategy)])
 def test_scheduled_decisions_concern_blocks_that_are_sent(made, entries):
     history = History.of(session_of(entries))
     schedule = made.schedule(history)
