@@ -114,8 +114,7 @@ def test_the_saving_that_the_agent_can_apply_comes_before_a_larger_one() -> None
 def test_the_ends_of_a_month_are_explained_where_they_are(planned: Report) -> None:
     note = notes(planned)["saved per month at 1 run a day, as set"]
     assert note.startswith("about $")
-    assert "this and the lower end are net of expected re-fetches" in note
-    assert note.endswith("the upper end assumes none")
+    assert note.endswith("only the upper end assumes no re-fetches")
     for count, said in ((0.0, "hardly any re-fetches"), (None, "re-fetches not measured")):
         ends = dict.fromkeys(("refetches", "refetches_low", "refetches_high"), count)
         needed = structs.replace(planned.plans[0].needed_later, calls=0, **ends)
@@ -151,10 +150,17 @@ def test_a_loss_that_may_be_a_saving_is_stated_without_a_sign() -> None:
 
 def test_a_name_of_which_only_masks_are_left_does_not_head_a_page(planned: Report) -> None:
     def headed(title: str) -> str:
-        return page_content(structs.replace(planned, session=structs.replace(planned.session, title=title))).about
+        content = page_content(structs.replace(planned, session=structs.replace(planned.session, title=title)))
+        return content.about.partition(". Plan A: ")[0]
 
     mask = MASK.format(kind="API key")
     assert says_something(f"deploy with {mask}")
     assert headed(f"deploy with {mask}") == f"deploy with {mask}"
     assert headed(f"{mask}: {mask}") == headed("")
     assert headed("").startswith("Session of 34 calls, Claude Code")
+
+
+def test_the_line_under_the_title_explains_the_letter_of_the_plan(planned: Report) -> None:
+    content = page_content(planned)
+    assert content.title.startswith("Plan A would have ")
+    assert ". Plan A: once the model has answered a tool result, keep only its first characters" in content.about

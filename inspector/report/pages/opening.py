@@ -467,9 +467,8 @@ def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
     title = f"{'costs more' if is_loss else 'saved'} per month at {runs}"
     middle = f"about {about(as_loss(month) if is_loss else month, IN_TEXT)}"
     needed = plan.needed_later
-    ends = f"{middle}; this and the lower end are net of expected re-fetches; the upper end assumes none"
-    if is_loss:
-        ends = f"{middle}; this and the upper end include expected re-fetches; the lower end assumes none"
+    end = "lower" if is_loss else "upper"
+    ends = f"{middle}; runs vary, and only the {end} end assumes no re-fetches"
     if needed is None:
         ends = middle
     elif not needed.refetches_high:
@@ -506,7 +505,7 @@ def page_content(report: Report) -> PageContent:
     return PageContent(
         title=finding(report, figures),
         identity=identity(report),
-        about=session_heading(report.session),
+        about=_about(report),
         lead=reported,
         tiles=large,
         legend=legend_of(large, reported),
@@ -514,6 +513,12 @@ def page_content(report: Report) -> PageContent:
         chart=None if opening is None else Chart(opening.name, CAPTIONS[opening.name]),
         folds=True,
     )
+
+
+def _about(report: Report) -> str:
+    """Return the line under the title: the session, and the effect of the plan that the title names by its letter."""
+    does = "" if not report.plans or is_suggested(report) else _does(report.plans[0]).replace(" Effect:", ". Plan A:")
+    return f"{session_heading(report.session)}{does}"
 
 
 def _is_opening(part: Part, report: Report) -> TypeGuard[Chart]:
