@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from inspector.live.status import LiveSession
     from inspector.live.watch import LiveSnapshot
+    from inspector.replay.figure import Figure
 
 BAR: Final = "bar"
 COLUMNS: Final = (
@@ -175,9 +176,11 @@ def summary_of(snapshot: LiveSnapshot) -> str:
         return "no session is running"
     urgent = sum(bool(each.attention(snapshot.time)) for each in running)
     rates = [each.recent.usd.value for each in running if each.recent.usd.value is not None]
+    is_lower_bound = any(each.recent.usd.is_lower_bound for each in running)
     parts = [f"{len(running)} running", f"{urgent} need{'s' * (urgent == 1)} you" if urgent else "none needs you"]
     if rates and sum(rates) > 0:
-        parts.append(f"{ABOUT}{ON_SCREEN.dollars(sum(rates))}/h")
+        rate = ON_SCREEN.qualified(ON_SCREEN.dollars(sum(rates)), "projected", is_lower_bound=is_lower_bound)
+        parts.append(f"{rate}/h")
     return " · ".join(parts)
 
 
@@ -229,12 +232,19 @@ def _return_text(session: LiveSession, now: float) -> str:
     cache = session.cache
     if cache.state is CacheState.UNKNOWN or cache.cold_usd.value is None:
         return ""
-    cold = ON_SCREEN.qualified(ON_SCREEN.dollars(cache.cold_usd.value), cache.cold_usd.known.value)
+    cold = _next_prompt_words("", cache.cold_usd)
     text = _cache_text(session, now)
     if text == "cold":
         return f"cache cold, next prompt {cold}"
-    warm = "" if cache.warm_usd.value is None else f" instead of {ON_SCREEN.dollars(cache.warm_usd.value)}"
+    warm = _next_prompt_words(" instead of ", cache.warm_usd)
     return f"cold in {text}, then {cold}{warm}" if text else ""
+
+
+def _next_prompt_words(words: str, cost: Figure) -> str:
+    """Return a cost after some words; empty if it is unknown."""
+    if cost.value is None:
+        return ""
+    return f"{words}{ON_SCREEN.qualified(ON_SCREEN.dollars(cost.value), cost.known.value)}"
 
 
 def _spent_text(session: LiveSession) -> str:

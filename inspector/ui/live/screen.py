@@ -15,7 +15,7 @@ from textual.reactive import var
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
-from inspector.live.alerts import AlertRules, Notifier
+from inspector.live.alerts import AlertRules, Cause, Notifier
 from inspector.live.away import advice_lines
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
+    from inspector.live.alerts import Alert
     from inspector.live.status import LiveSession
     from inspector.live.watch import LiveSnapshot
     from inspector.settings import Settings
@@ -74,7 +75,7 @@ class LiveTable(LineView):
         & > .table--mark { color: $text-error; text-style: bold; }
         & > .table--faint { color: $text-muted; }
         & > .table--cursor { background: $primary-muted; }
-        & > .live--calm { color: $text-success; }
+        & > .live--calm { color: $primary; }
         & > .live--warning { color: $text-warning; text-style: bold; }
         & > .live--alarm { color: $text-error; text-style: bold; }
         & > .live--waiting { color: $text-primary; text-style: bold; }
@@ -223,7 +224,8 @@ class LiveScreen(SingleResultScreen[None]):
         self._stop = asyncio.Event()
         self._problem = ""
         self._texts: dict[str, str] = {}
-        self._alert, self._alert_until = "", 0.0
+        self._alert: Alert | None = None
+        self._alert_until = 0.0
 
     def compose(self) -> ComposeResult:
         yield Pane(
@@ -263,7 +265,7 @@ class LiveScreen(SingleResultScreen[None]):
         """Show the running sessions, and deliver alerts."""
         for alert in self._rules.check(snapshot.sessions, snapshot.time):
             self._notifier.send(alert)
-            self._alert, self._alert_until = alert.text, alert.time + SECONDS_OF_ALERT
+            self._alert, self._alert_until = alert, alert.time + SECONDS_OF_ALERT
         self._notifier.poll()
         self.set_class(not snapshot.sessions, "-empty")
         if not snapshot.sessions:
@@ -273,8 +275,15 @@ class LiveScreen(SingleResultScreen[None]):
             self._texts["title"] = title
             self._pane.border_title = Content(title)
         self.table.show(snapshot.sessions, snapshot.time)
-        shown = self._alert if snapshot.time < self._alert_until else ""
-        self._set("#live-note", shown or unread_text(snapshot) or self._problem)
+        self._set("#live-note", self._alert_text(snapshot.time) or unread_text(snapshot) or self._problem)
+
+    def _alert_text(self, now: float) -> str:
+        """Return the newest alert; empty if it is old, or counts down next to the running clock of the same session."""
+        alert, session = self._alert, self.table.session
+        if alert is None or now >= self._alert_until:
+            return ""
+        is_repeated = alert.cause is Cause.COLD and session is not None and alert.path == str(session.path)
+        return "" if is_repeated else alert.text
 
     def _set(self, name: str, text: str) -> None:
         """Change a text; the same text again would lay out the screen for nothing."""
