@@ -14,6 +14,8 @@ import msgspec
 from inspector.fleet.executors import Job, JobLost
 from inspector.fleet.result_cache import key_of
 from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.recorded_calls import is_reported_in_full
+from inspector.replay.engine.token_scale import TokenScale
 from inspector.replay.sessions import counted_inputs
 from inspector.report.secret_redaction import shown_path
 from inspector.session.open import open_session
@@ -79,6 +81,11 @@ class SessionTerms:
     is_kept: bool = True
     exact: bool = False
 
+    @property
+    def is_as_recorded(self) -> bool:
+        """True if no plan cuts anything, and every model has its own cache."""
+        return not self.plans and self.cache is None
+
 
 @dataclass(frozen=True, slots=True)
 class SessionTask:
@@ -108,9 +115,10 @@ class SessionTask:
             )
         from inspector.tokens.token_table import TokenTable
 
-        table = TokenTable.estimated(session)
+        table, history = TokenTable.estimated(session), History.of(session)
+        scale = TokenScale.typical(history, table) if is_reported_in_full(session) else None
         return ReplayInputs.of(
-            History.of(session), table, pricing=terms.pricing, cache=terms.cache, window=terms.window
+            history, table, pricing=terms.pricing, cache=terms.cache, window=terms.window, scale=scale
         )
 
     def inputs_without_copies(self, whole: ReplayInputs, session: Session) -> ReplayInputs:

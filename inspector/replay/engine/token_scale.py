@@ -329,9 +329,23 @@ class TokenScale:
 
         `removed` has, per call including the next one, counted tokens the agent itself had cleared by then.
         """
-        calibration = calibrate_session(
-            history, table, removed, () if calibration_source is None else calibration_source.fits
-        )
+        fits = () if calibration_source is None else calibration_source.fits
+        return cls._of(history, table, calibrate_session(history, table, removed, fits), calibration_source)
+
+    @classmethod
+    def typical(cls, history: History, table: TokenTable) -> TokenScale:
+        """Return the typical scale of the session's models: enough if no token count changes a figure."""
+        contents = {ResponseModel.SIGNATURES: signature_contents(history, table)}
+        return cls._of(history, table, fit_contents(history, contents, np.zeros(history.call_count + 1, np.int64)))
+
+    @classmethod
+    def _of(
+        cls,
+        history: History,
+        table: TokenTable,
+        calibration: Calibration,
+        calibration_source: CalibrationSource | None = None,
+    ) -> TokenScale:
         main = np.array(calibration.main)
         per_block = _of_main_model(history, table, calibration)
         fitted = calibration.is_fitted and table.is_complete
