@@ -364,6 +364,7 @@ async def _price_as(tour: Tour) -> None:
     await tour.press("z", pause=0.6)
     await tour.until(lambda: tour.app.screen is not tour.screen)
     await tour.press("m", pause=0.4)
+    await tour.until(lambda: tour.app.screen.query("Input"))
     await tour.press(*CURRENT_MODEL, pause=0.04)
     await tour.press("enter", pause=0.2)
     await tour.until(lambda: session.outcome is not None and session.outcome.inputs.other_model == CURRENT_MODEL)
