@@ -222,11 +222,14 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
 def test_a_signal_ends_the_program_while_the_terminal_takes_nothing(name: str) -> None:
     with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
         program.read_until(b"Timeline")
-        # Nothing is read from here on. Help paints all of the screen twice a round, until buffer and queue are full.
-        for _ in range(60):
+        # Nothing is read from here on. Help paints all of the screen twice a round, until the buffer is full, and then
+        # until the queue of Textual's writing thread is, of 30 frames.
+        painted = 0
+        while painted < 40:
             for key in (b"?", b"\x1b"):
                 program.type(key)
                 time.sleep(0.12)
+                painted = 0 if select.select([], [program.theirs], [], 0)[1] else painted + 1
         program.process.send_signal(signal.Signals[name])
         assert program.process.wait(SECONDS) in {0, 128 + signal.Signals[name]}
 
@@ -234,7 +237,7 @@ def test_a_signal_ends_the_program_while_the_terminal_takes_nothing(name: str) -
 def test_a_program_put_aside_again_and_again_goes_on() -> None:
     with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
         program.read_until(b"Timeline")
-        for _ in range(15):
+        for _ in range(5):
             program.process.send_signal(signal.SIGTSTP)
             program.read_until(b"\x1b[?1049l")
             program.until_stopped()
