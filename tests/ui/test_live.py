@@ -153,6 +153,15 @@ def test_the_title_counts_sessions_and_adds_their_rates() -> None:
     snapshot = LiveSnapshot((replace(SOON, recent=rate), replace(CALM_ONE, recent=rate)), NOW)
     # 1.50 + 1.50 dollars an hour; only one of the two needs attention.
     assert summary_of(snapshot) == "2 running · 1 needs you · ~$3.00/h"
+    least = HourlyRate(exact(1e6), Figure(1.5, HowKnown.EXACT, is_lower_bound=True))
+    snapshot = LiveSnapshot((replace(SOON, recent=rate), replace(CALM_ONE, recent=least)), NOW)
+    assert summary_of(snapshot).endswith(" · ≥ $3.00/h")
+
+
+def test_both_costs_of_the_next_prompt_are_marked_if_they_are_projected() -> None:
+    warm, cold = (Figure(usd, HowKnown.PROJECTED) for usd in (0.2, 2.5))
+    row = session("x", 0.5, cache=CacheStatus(CacheState.WARM, NOW + 60, 300, warm, cold))
+    assert "cold in 1:00, then ~$2.50 instead of ~$0.20" in detail_of_session(row, NOW)[1]
 
 
 def test_session_text_cannot_change_the_terminal() -> None:
@@ -179,6 +188,19 @@ async def test_n_goes_to_the_next_session_that_needs_attention_and_wraps_around(
             await run.tap("n")
             seen.append(table.session.project)
         assert seen == ["filling", "soon", "filling"]
+
+
+async def test_an_alert_with_a_remaining_time_is_hidden_next_to_the_running_clock_of_its_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache = CacheStatus(CacheState.WARM, time() + 60, 300, exact(0.1), exact(1.6))
+    source = Fixed(session("pausing", 0.3, state=Activity.WAITING, cache=cache), CALM_ONE)
+    async with watching(source, monkeypatch) as (run, screen):
+        await run.until_shown(", then $1.60 instead of $0.10")
+        assert "pausing goes cold in" not in run.text()
+        await run.tap("down")
+        screen.show_snapshot(source.snapshot())
+        await run.until_shown("pausing goes cold in ")
 
 
 async def test_n_reports_that_no_session_needs_attention(monkeypatch: pytest.MonkeyPatch) -> None:
