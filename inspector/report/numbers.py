@@ -24,11 +24,6 @@ UNKNOWN: Final = "unknown"
 NOTHING: Final = "-"
 """A figure that does not exist."""
 
-DOLLAR_DIGITS: Final = 6
-PERCENT_DIGITS: Final = 4
-SHARE_DIGITS: Final = 6
-"""Digits of figures in data output: enough for any use, without floating-point noise."""
-
 LEAST_WHOLE: Final = 10_000
 """Numbers of this size or larger are shown without decimals."""
 
