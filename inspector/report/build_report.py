@@ -503,6 +503,9 @@ def _dollars(value: float) -> float | None:
 SECOND_DIGITS = 3
 
 
+_UNREAD = ("unread_tokens", "new_tokens", "noise_tokens", "beyond_tokens", "uncompared_tokens")
+
+
 def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
     """Convert a session's cache misses, with the projections of another lifetime and the next call."""
     replay, total = found.replay, found.total
@@ -510,18 +513,10 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
     extra = total.figure("extra_usd")
     share = extra.value / cost.value if extra.value is not None and cost.value else None
     change = lifetime_change(found)
-
-    def counted(count: int) -> Figure:
-        return Figure(count, known)
-
     facts = CacheMissesFacts.of(
         **{name: total.figure(name) for name in ("calls", "tokens", "usd", "extra_usd")},
         share=Figure(share, lowest_confidence(extra.known, cost.known)),
-        unread_tokens=counted(found.unread_tokens),
-        new_tokens=counted(found.new_tokens),
-        noise_tokens=counted(found.noise_tokens),
-        beyond_tokens=counted(found.beyond_tokens),
-        uncompared_tokens=counted(found.uncompared_tokens),
+        **{name: Figure(getattr(found, name), known) for name in _UNREAD},
         causes=list(found.causes),
         misses=[miss_facts(miss, replay.history, known) for miss in found.all],
         lifetime=change,
