@@ -1,4 +1,4 @@
-"""The program as its users run it: a subprocess with real pipes."""
+"""The program as its users run it: a process with real streams; and in this process."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 from tests.conftest import ROOT
+from tests.forked_program import run_forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     import pytest
 
 COMMAND = (sys.executable, "-m", "inspector")
+STARTING = ("PYTHON", "LANG", "LC_")
+"""Variables that Python reads when it starts."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,18 @@ def run_program(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     first: Callable[[], None] | None = None,
+    stdin: bytes = b"",
 ) -> Outcome:
+    """Run the program in a process: in a fork, unless it has to start under other conditions than this one."""
+    words = [*map(os.fspath, arguments)]
+    if first is None and not any(name.startswith(STARTING) for name in env or {}):
+        done = run_forked(words, environment(**(env or {})), os.fspath(cwd or Path.cwd()), stdin)
+        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(), done.stdout)
     done = subprocess.run(
-        [*COMMAND, *map(os.fspath, arguments)],
+        [*COMMAND, *words],
         cwd=cwd,
         env=environment(**(env or {})),
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         capture_output=True,
         preexec_fn=first,
         timeout=120,
@@ -61,9 +71,12 @@ def run_program(
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: str | os.PathLike[str]) -> Outcome:
-    """Run `inspector` in this process: the same commands without starting Python again."""
+    """Run `inspector` in this process, all of it unless a number of processes is among the arguments."""
     from inspector.cli import main
+    from inspector.fleet.executors import Execution
 
-    code = main([os.fspath(argument) for argument in arguments])
+    choose = Execution.executor
+    with mock.patch.object(Execution, "executor", lambda asked, sessions, size=0: choose(asked, sessions, 0)):
+        code = main([os.fspath(argument) for argument in arguments])
     said = capsys.readouterr()
     return Outcome(code, said.out, said.err, said.out.encode())

@@ -1,4 +1,4 @@
-"""`inspector mcp`: asked by the protocol's own client, over real pipes."""
+"""`inspector mcp`: queried by the protocol's own client, over real pipes and in this process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import sys
 import threading
 import time
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.cli.mcp import server_of
 from inspector.recall.originals import state_folder, store_original
+from inspector.report.mcp_tools import SessionMemory
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from tests.conftest import ROOT
@@ -26,7 +29,6 @@ mcp = pytest.importorskip("mcp")
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 CLIENT = {"name": "test", "version": "1"}
@@ -34,7 +36,15 @@ KEY = "sk-ant-api03-" + "Zq8Lr2Vx9Tn4Wb7Kc1Yd6Hs3Pf5Mg0Ja" * 2 + "-AAAAAA"
 
 
 @asynccontextmanager
-async def client_of(*words: object, cwd: Path | None = None) -> AsyncIterator[mcp.Client]:
+async def client_of(*paths: Path, allow_secrets: bool = False) -> AsyncIterator[mcp.Client]:
+    """Connect to a server in this process."""
+    server = server_of(SessionMemory(paths, Path.cwd(), allow_secrets=allow_secrets))
+    async with mcp.Client(server, read_timeout_seconds=120) as client:
+        yield client
+
+
+@asynccontextmanager
+async def client_of_program(*words: object, cwd: Path | None = None) -> AsyncIterator[mcp.Client]:
     command = ["-m", "inspector", "mcp", *map(str, words)]
     server = mcp.StdioServerParameters(command=sys.executable, args=command, env=environment(), cwd=cwd)
     async with mcp.Client(server, read_timeout_seconds=120) as client:
@@ -57,7 +67,7 @@ async def refusal(client: mcp.Client, tool: str, /, **arguments: Any) -> str:
 
 
 async def test_four_tools_are_offered_as_read_only() -> None:
-    async with client_of(SAMPLE) as client:
+    async with client_of_program(SAMPLE) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == ["memory_query", "file_state_at", "changelog", "context_report"]
         for tool in tools:
@@ -75,7 +85,7 @@ async def test_a_result_comes_back_whole_in_pages_by_its_id_or_a_notice() -> Non
     results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
     longest = max(results, key=lambda block: block.characters)
     name = longest.tool_call_id
-    async with client_of(SAMPLE, "--allow-secrets") as client:
+    async with client_of(SAMPLE, allow_secrets=True) as client:
         for asked in (name, f"[Old tool result content cleared (execution_id: {name}). Use memory_query tool]"):
             text, offset = "", 0
             while offset is not None:
@@ -195,27 +205,27 @@ async def test_secrets_are_masked_wherever_a_page_begins_unless_they_are_allowed
         for answer in answers:
             assert not any(part in json.dumps(answer) for part in parts)
         assert "masked]" in answers[6]["text"]
-    async with client_of(session, "--allow-secrets") as client:
+    async with client_of(session, allow_secrets=True) as client:
         assert KEY in (await ask(client, "file_state_at", path="a.env"))["text"]
 
 
 async def test_lines_of_a_huge_result_are_found_before_they_are_masked(tmp_path: Path) -> None:
-    filler = "".join(f"row {number} of nothing in particular, id={number}\n" for number in range(300_000))
+    filler = "".join(f"row {number} of nothing in particular, id={number}\n" for number in range(100_000))
     text = f"{filler}the needle is here\ntoken = {KEY} # needle\n{'y' * 9_000}needle\n" + "more needle\n" * 150
-    assert len(text) > 13_000_000
+    assert len(text) > 4_000_000
     session = session_of(tmp_path / "s.jsonl", ("Bash", {"command": "log"}, text))
     async with client_of(session) as client:
         started = time.monotonic()
         page = await ask(client, "memory_query", execution_id="toolu_0", text="NEEDLE")
         assert time.monotonic() - started < 12
         lines, offset = page["text"], page["next_offset"]
-        assert lines.startswith("300001:the needle is here\n300002:token = [")
+        assert lines.startswith("100001:the needle is here\n100002:token = [")
         assert KEY[:20] not in lines
         while offset is not None:
             page = await ask(client, "memory_query", execution_id="toolu_0", text="NEEDLE", offset=offset)
             lines, offset = lines + ("" if page["text"][:1] == "y" else "\n") + page["text"], page["next_offset"]
         # Three lines, then 150 more.
-        assert [line.partition(":")[0] for line in lines.split("\n")] == [str(300_001 + each) for each in range(153)]
+        assert [line.partition(":")[0] for line in lines.split("\n")] == [str(100_001 + each) for each in range(153)]
         assert lines.count("needle") == 153
         # A guess of a secret is not confirmed.
         assert "no line of" in await refusal(client, "memory_query", execution_id="toolu_0", text=KEY[:24])
@@ -258,10 +268,10 @@ async def test_without_a_path_it_answers_for_the_folder_it_is_started_in(private
     session = session_of(place / "0b5b1a2e-1111-4222-8333-444455556666.jsonl", ("Bash", {"command": "ls"}, "here"))
     lines = [json.loads(line) for line in session.read_text().splitlines()]
     session.write_text("".join(f"{json.dumps({**line, 'cwd': str(folder)})}\n" for line in lines))
-    async with client_of(cwd=folder) as client:
+    async with client_of_program(cwd=folder) as client:
         listed = await ask(client, "memory_query")
         assert [entry["begins"] for entry in listed["results"]] == ["here"]
-    async with client_of(cwd=tmp_path) as client:
+    async with client_of_program(cwd=tmp_path) as client:
         assert "was found: pass one" in await refusal(client, "memory_query")
 
 

@@ -23,7 +23,7 @@ from inspector.live.status import FILL_ALARM, FILL_WARNING, SOON_SECONDS
 from inspector.live.status_line import keep_saving
 from tests.conftest import ROOT
 from tests.live.made import call_lines, write_session
-from tests.program import COMMAND, environment, run_program
+from tests.program import environment, run_program
 
 
 @pytest.fixture
@@ -38,21 +38,11 @@ def session(private_home: Path, project: Path) -> Path:
     return write_session(private_home, str(project))
 
 
-def status(*words: str, cwd: Path | None = None, stdin: bytes | None = None, **more: str) -> str:
+def status(*words: str, cwd: Path | None = None, stdin: bytes = b"", **more: str) -> str:
     """Run the command, which has to succeed with one line and nothing on standard error."""
-    done = subprocess.run(
-        [*COMMAND, "status", *words],
-        input=stdin,
-        stdin=subprocess.DEVNULL if stdin is None else None,
-        capture_output=True,
-        cwd=cwd,
-        env=environment(**more),
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert not done.stderr
-    line = done.stdout.decode()
+    outcome = run_program("status", *words, cwd=cwd, env=more, stdin=stdin)
+    assert (outcome.code, outcome.err) == (0, "")
+    line = outcome.out
     assert line.count("\n") == 1
     assert line.endswith("\n")
     return line[:-1]
