@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 import inspector
@@ -55,10 +56,8 @@ def html(
         pictures[name] = Markup(picture)  # noqa: S704  generated here with foreign text escaped
     style = _asset("page.css")
     code = script(_asset("charts.js")) if specified and is_interactive and not is_plain else ""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    template = environment.from_string(_asset("page.html.jinja"))
     # Pictures, style and script are generated here; foreign text in pictures is escaped already.
-    return template.render(
+    return _template().render(
         content=content,
         most_rows=MOST_ROWS,
         few_rows=FEW_ROWS,
@@ -70,6 +69,12 @@ def html(
         pictures=pictures,
         specifications=specified,
     )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
+    return environment.from_string(_asset("page.html.jinja"))
 
 
 def _asset(name: str) -> str:
