@@ -295,12 +295,10 @@ sys.exit(main(sys.argv[1:]))
     "place",
     [
         "none",
-        "a file",
         "below a file",
-        "no whole path",
         "read-only",
-        "of another user",
-        "desktop folders that are files",
+        *(pytest.param(place, marks=pytest.mark.long) for place in ("a file", "no whole path", "of another user")),
+        pytest.param("desktop folders that are files", marks=pytest.mark.long),
     ],
 )
 def test_the_list_of_sessions_opens_whatever_the_home_is(place: str, tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from inspector.cli import main
+from inspector.cli.output import write
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
 
@@ -143,23 +147,16 @@ def test_in_a_locale_without_any_character_but_ascii_every_form_is_written(tmp_p
 def test_a_negative_amount_has_a_minus_sign_where_the_encoding_has_one_and_a_hyphen_where_it_lacks_it(
     encoding: str, minus: str, least: str
 ) -> None:
-    lines = [
-        ["report", str(ROOT / "sample_sessions/coding-agent.jsonl"), "--strategy", "keep-recent", "--no-kept-results"],
-        ["compare", str(ROOT / "sample_sessions/coding-agent.jsonl")],
-    ]
-    script = "import sys; from inspector.cli import main; from inspector.cli.output import write\n"
-    script += f"codes = [main(words) for words in {lines!r}]; write({'≥ $1 — … ·'!r}); sys.exit(any(codes))"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environment(PYTHONIOENCODING=encoding),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    said = done.stdout.decode(encoding)
+    session = str(ROOT / "sample_sessions/coding-agent.jsonl")
+    with io.TextIOWrapper(io.BytesIO(), encoding) as out, redirect_stdout(out):
+        codes = [
+            main(["report", session, "--strategy", "keep-recent", "--no-kept-results"]),
+            main(["compare", session]),
+        ]
+        write("≥ $1 — … ·")
+        said = out.buffer.getvalue().decode(encoding)
 
-    assert done.returncode == 0, done.stderr
+    assert codes == [0, 0]
     assert f" {minus}$" in said
     assert f"{least} $1 " in said
     assert "u2212" not in said

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.cli import main
+from inspector.fleet.executors import InProcessExecutor
 from inspector.session.model import LinkKind
 from inspector.session.open import open_session
 from inspector.session.related import call_keys, calls_counted_elsewhere, locate, without_calls, without_copied_calls
@@ -24,12 +25,22 @@ LATER = 0.05
 """Seconds by which a subagent's own file is behind the one of who started it, or before it."""
 
 
-def calls_of(folder: Path, *options: str) -> dict[str, int]:
+def calls_of(folder: Path, processes: str = "0") -> dict[str, int]:
     target = folder.parent / "folder.json"
-    assert main(["report", str(folder), "--format", "json", "-o", str(target), *options]) == 0
+    assert main(["report", str(folder), "--format", "json", "-o", str(target), "--processes", processes]) == 0
     report = json.loads(target.read_bytes())
     assert sum(row["calls"] for row in report["sessions"]) == report["baseline"]["calls"]
     return {row["path"].rpartition("sessions/")[2]: row["calls"] for row in report["sessions"] if row["calls"]}
+
+
+@pytest.fixture(params=["first to last", "last to first"])
+def in_any_order(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions are read in this order, as worker processes may."""
+    if request.param == "last to first":
+        outcomes = InProcessExecutor._outcomes
+        monkeypatch.setattr(
+            InProcessExecutor, "_outcomes", lambda *asked, **named: reversed([*outcomes(*asked, **named)])
+        )
 
 
 def kimi_cli_with_subagents(*, named: bool) -> tuple[KimiCliScript, KimiCliScript]:
@@ -54,9 +65,9 @@ def write(folder: Path, lines: KimiCliScript) -> None:
 
 @pytest.mark.parametrize("longer", ["origin", "fork"])
 @pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
-@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.usefixtures("in_any_order")
 def test_kimi_clis_forks_and_the_subagents_copied_into_them_count_once(
-    tmp_path: Path, longer: str, named: bool, processes: str
+    tmp_path: Path, longer: str, named: bool
 ) -> None:
     script, inside = kimi_cli_with_subagents(named=named)
     folder = tmp_path / "sessions" / "hash"
@@ -71,7 +82,7 @@ def test_kimi_clis_forks_and_the_subagents_copied_into_them_count_once(
         fork.step(f"on in the fork {number}", identifier=f"chatcmpl-f{number}" if named else "")
     write(folder / "fork", fork)
 
-    calls = calls_of(folder.parent, "--processes", processes)
+    calls = calls_of(folder.parent)
 
     # Reports on folders leave out the sessions of subagents, which the origin stores in a separate file.
     assert calls == {
@@ -128,11 +139,9 @@ def test_subagents_of_the_same_tool_call_id_in_unrelated_sessions_all_count(tmp_
 
 
 @pytest.mark.parametrize("longer", ["origin", "copy"])
-@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.usefixtures("in_any_order")
 @pytest.mark.parametrize("usage", [{}, {"usage": goose_store.used((1_000, 600, 300, 20))}])
-def test_calls_that_goose_copied_into_a_session_count_once(
-    tmp_path: Path, longer: str, processes: str, usage: dict[str, Any]
-) -> None:
+def test_calls_that_goose_copied_into_a_session_count_once(tmp_path: Path, longer: str, usage: dict[str, Any]) -> None:
     script = GooseScript()
     script.user("hi")
     script.answer(goose_store.request("c1"), **usage)
@@ -160,7 +169,7 @@ def test_calls_that_goose_copied_into_a_session_count_once(
         tables=goose_store.LEDGER_TABLES,
     )
 
-    calls = calls_of(folder, "--processes", processes)
+    calls = calls_of(folder)
 
     assert sum(calls.values()) == 2 + 4 + 1
     assert sorted(calls) == ["sessions.db#20260301_1", "sessions.db#20260301_2"]
@@ -196,15 +205,15 @@ def hermes_branch(path: Path, *, keeps_times: bool, keeps_calls: bool, branch_go
 
 @pytest.mark.parametrize("keeps_calls", [True, False], ids=["with calls", "texts alone"])
 @pytest.mark.parametrize("keeps_times", [True, False], ids=["old times", "new times"])
-@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.usefixtures("in_any_order")
 def test_calls_that_a_branch_of_hermes_began_with_count_once(
-    tmp_path: Path, keeps_times: bool, keeps_calls: bool, processes: str
+    tmp_path: Path, keeps_times: bool, keeps_calls: bool
 ) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()
     hermes_branch(folder / "state.db", keeps_times=keeps_times, keeps_calls=keeps_calls, branch_goes_on=4)
 
-    assert calls_of(folder, "--processes", processes) == {"state.db#s1": 3, "state.db#s2": 4}
+    assert calls_of(folder) == {"state.db#s1": 3, "state.db#s2": 4}
 
 
 def test_a_branch_of_hermes_says_what_was_copied_and_from_where(tmp_path: Path) -> None:
@@ -331,7 +340,7 @@ def test_a_compaction_that_a_branch_of_hermes_copied_counts_once(tmp_path: Path,
 
     assert (len(origin.compactions), len(branch.compactions)) == (1, 0)
     assert [message.is_summary for message in branch.messages][:3] == [False, True, False]
-    assert calls_of(folder, "--processes", processes) == {"state.db#s1": 4, "state.db#s2": 2}
+    assert calls_of(folder, processes) == {"state.db#s1": 4, "state.db#s2": 2}
     report = json.loads((tmp_path / "folder.json").read_bytes())
     assert report["compactions"]["compactions"] == 1
 

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -30,32 +29,19 @@ def files_of_page() -> dict[str, str]:
 
 
 def install(folder: Path, files: dict[str, str], metadata: dict[str, Any]) -> None:
-    """Write a wheel and install it with pip, which needs no build backend and no network."""
-    info = f"{metadata['name'].replace('-', '_')}-{metadata['version']}"
+    """Write the files of a package and what tells of it, as pip installs them."""
+    info = f"{metadata['name'].replace('-', '_')}-{metadata['version']}.dist-info"
     groups = metadata["entry-points"].items()
     lines = [
         f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in each.items()) for group, each in groups
     ]
-    files = files | {
-        f"{info}.dist-info/METADATA": "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".format_map(metadata),
-        f"{info}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}.dist-info/entry_points.txt": "\n".join(lines),
+    described = {
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".format_map(metadata),
+        f"{info}/entry_points.txt": "\n".join(lines),
     }
-    files[f"{info}.dist-info/RECORD"] = "".join(f"{name},,\n" for name in (*files, f"{info}.dist-info/RECORD"))
-    wheel = folder.parent / f"{info}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    offline: list[str | Path] = [
-        "--no-deps",
-        "--no-index",
-        "--disable-pip-version-check",
-        "--quiet",
-        "--target",
-        folder,
-        wheel,
-    ]
-    subprocess.run([sys.executable, "-m", "pip", "install", *offline], check=True, capture_output=True)
+    for name, text in (files | described).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def broken(name: str, code: str = "", **points: dict[str, str]) -> dict[str, Any]:

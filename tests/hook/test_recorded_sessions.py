@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,23 +75,29 @@ def test_what_the_hook_stores_is_in_the_file_its_notice_names(
     assert assert_answers_are_what_is_sent(corpus, tmp_path, name, (spec,), STORING[spec]) > 5
 
 
+@cache
+def recorded_session(path: Path) -> tuple[ReplayInputs, list[tuple[dict[str, Any], str]]]:
+    session = open_session(path)
+    inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing())
+    return inputs, [*recorded_events(path)]
+
+
 def assert_answers_are_what_is_sent(
     corpus: Path, tmp_path: Path, name: str, specs: tuple[str, ...], says_file: str = ""
 ) -> int:
     plan = Plan.from_specs(specs)
     (tmp_path / "plan.toml").write_text(plan.to_toml())
     asked = HookArguments(plan=str(tmp_path / "plan.toml"))
-    path = corpus / "claude-code" / f"{name}.jsonl"
-    session = open_session(path)
-    history = History.of(session)
-    replayed = replay(ReplayInputs.of(history, TokenTable.estimated(session), pricing=Pricing()), plan)
+    inputs, events = recorded_session(corpus / "claude-code" / f"{name}.jsonl")
+    history = inputs.history
+    replayed = replay(inputs, plan)
     blocks = {
         block.tool_call_id: index
-        for index, block in enumerate(session.blocks)
+        for index, block in enumerate(history.session.blocks)
         if block.kind is BlockKind.TOOL_RESULT and history.enters[index] != NEVER
     }
     trimmed = 0
-    for event, recorded in recorded_events(path):
+    for event, recorded in events:
         answer = respond(json.dumps(event).encode(), asked, str(tmp_path))
         seen = claude_code(event)
         if seen is None:

@@ -162,6 +162,6 @@ def test_what_is_about_plans_does_not_go_with_thresholds(option: str, capsys: py
 
 
 def test_the_command_tells_it_of_real_sessions(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tune", "--compaction", "--format", "json", str(corpus / "codex")]) == 0
+    assert main(["tune", "--compaction", "--format", "json", "--processes", "0", str(corpus / "codex")]) == 0
     (found,) = json.loads(capsys.readouterr().out)["compaction"]
     assert (found["verdict"], found["effective"]["count"], found["configured"]) == ("too few", 3, 244_800)

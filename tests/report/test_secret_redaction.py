@@ -13,6 +13,7 @@ import pytest
 from inspector.cli import main
 from inspector.report.secret_redaction import SecretRedactor
 from tests.conftest import ROOT
+from tests.program import run_here
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,10 +207,10 @@ def test_no_report_on_one_or_many_sessions_has_a_secret_that_is_a_name(name: str
     words = [word.format(folder=folder, other=other) for word in NAMED[name]]
     as_json = ["--json"] if name == "formats" else ["--format", "json"]
     rates = [] if name == "formats" else ["--rates", "5/25/0.5/6"]
-    assert main([*words, *rates, *(as_json if form == "json" else [])]) == 0
-    said = "".join(capsys.readouterr())
+    outcome = run_here(capsys, *words, *rates, *(as_json if form == "json" else []))
+    assert outcome.code == 0
     for secret in (tool, model, version, server):
-        assert secret[:16] not in said
+        assert secret[:16] not in outcome.out + outcome.err
 
 
 def test_what_was_masked_is_counted_in_the_report(tmp_path: Path):
