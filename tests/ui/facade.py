@@ -45,7 +45,7 @@ from inspector.ui.outcome import Outcome
 from inspector.ui.plan.controls import MARGIN, TRACK
 from inspector.ui.session_screen import how_tokens_are_known
 from inspector.ui.toolkit.single_result_screen import JobResult
-from tests.ui.waiting import PATIENCE, until
+from tests.ui.waiting import LOOKS, PATIENCE, send_each_a_message, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -399,7 +399,7 @@ _SCREENS: WeakSet[InspectScreen] = WeakSet()
 
 
 def note_screens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Know every screen of a session from when it is made, for `Running.closed_and_kept`.
+    """Know every screen of a session from when it is made, for `Running.until_closed_are_gone`.
 
     Going through all objects would find them, too; but a thread fails that is making a tuple just then.
     """
@@ -845,6 +845,17 @@ class Running:
     def tab_count(self) -> int:
         """Sessions that are open."""
         return len(self._app._tabs.all)
+
+    async def until_closed_are_gone(self, folder: Path) -> None:
+        """Wait until no closed screen of a folder's session is in memory.
+
+        The loop of a widget holds the last message until the next one comes, so each gets another.
+        """
+        end = time.monotonic() + PATIENCE
+        while (kept := self.closed_and_kept(folder)) and time.monotonic() < end:
+            await send_each_a_message(self._pilot)
+            await self.pause(LOOKS[-1])
+        assert kept == []
 
     def closed_and_kept(self, folder: Path) -> list[str]:
         """Names of a folder's sessions that were closed and are still in memory once all garbage is collected."""

@@ -35,7 +35,7 @@ async def test_closed_sessions_are_gone_and_their_files_are_closed(running, tmp_
             await run.until(lambda path=following: run.on_top == "session" and run.path == path)
         await run.until(lambda: run.tab_count == 1)
 
-        await run.until(lambda: run.closed_and_kept(folder) == [])
+        await run.until_closed_are_gone(folder)
         assert not open_files(folder) - {first.resolve()}
 
 
@@ -47,7 +47,7 @@ async def test_the_session_the_program_began_with_is_gone_like_any_other_once_it
         await run.until(lambda: run.tab_count == 2 and run.path == first and run.has_replay)
         await run.tap("w", "c")
         await run.until(lambda: run.path == second and run.has_replay)
-        await run.until(lambda: run.closed_and_kept(folder) == [])
+        await run.until_closed_are_gone(folder)
         assert not open_files(folder) - {second.resolve()}
 
 

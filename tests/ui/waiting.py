@@ -96,11 +96,12 @@ async def wait_for_screen(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
     except ScreenError:
         return False
     if any(each.message_queue_size for each in waiting):
-        return await _SEND_EACH_A_MESSAGE(pilot, timeout)
+        return await send_each_a_message(pilot, timeout)
     return True
 
 
-_SEND_EACH_A_MESSAGE = Pilot._wait_for_screen
+send_each_a_message = Pilot._wait_for_screen
+"""Textual's own way: every widget has then let go of the message it handled before."""
 
 
 def few_frames(asked: int = FRAMES_LEFT_OUT) -> AbstractContextManager[None]:
