@@ -12,7 +12,7 @@ import sys
 import tokenize
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,7 +81,7 @@ class Text:
     place: str
     text: str
 
-    @property
+    @cached_property
     def prose(self) -> str:
         return CODE_IN_PROSE.sub("", self.text)
 
@@ -93,9 +93,13 @@ def sources(*folders: str) -> Iterator[Path]:
 
 def literals(tree: ast.AST) -> tuple[list[ast.Constant], list[ast.Constant]]:
     """Return strings that are statements (docstrings, also of attributes), and all others."""
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return [each for each in texts if id(each) in statements], [each for each in texts if id(each) not in statements]
+    values, statements, others = set[int](), [], []
+    for node in ast.walk(tree):  # a statement comes before its value
+        if isinstance(node, ast.Expr):
+            values.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            (statements if id(node) in values else others).append(node)
+    return statements, others
 
 
 @cache
