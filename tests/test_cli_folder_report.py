@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from inspector.cli import main
 from inspector.errors import SessionError
 from inspector.fleet.reports import replayed, report_on_folder
 from inspector.fleet.session_tasks import PlanRequest, SessionTask, SessionTerms
 from inspector.replay.analysis.compactions import CompactionAftermath, WorkStretch, compaction_aftermaths
-from inspector.replay.engine.recorded_calls import is_reported_in_full
+from inspector.replay.engine.recorded_calls import has_all_prompts, is_reported_in_full
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
 from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.specifications import PAGE, folder_charts
 from inspector.report.folder import (
     FolderReport,
+    SessionRow,
     UnreadSession,
     folder_compactions,
     folder_report,
@@ -198,22 +201,84 @@ def test_placeholders_are_estimated_from_characters_unless_exact_counts_are_requ
     assert outputs[True] == alone["output_tokens"] != outputs[False]
 
 
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("prompt", "result", "boundary")),
+        st.integers(0, 3),
+        st.integers(1, 90_000),
+        st.integers(0, 90_000),
+        st.sampled_from(("claude-opus-4-8", "claude-haiku-4-5")),
+    ),
+    min_size=1,
+    max_size=24,
+)
+
+
+@given(STEPS)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_count_changes_the_row_of_a_session_that_reports_everything(
+    tmp_path: Path, steps: list[tuple[str, int, int, int, str]]
+) -> None:
+    from tests.session.claude_lines import Script
+
+    script = Script()
+    script.prompt("Begin.")
+    for number, (before, parts, written, read, model) in enumerate(steps):
+        used = {"input_tokens": parts, "output_tokens": 400, "cache_read_input_tokens": read}
+        usage = {**used, "cache_creation_input_tokens": written}
+        if before == "boundary":
+            script.boundary()
+            script.summary()
+        elif before == "prompt":
+            script.prompt("Continue with " + "more " * parts)
+        for part in range(parts):
+            script.call(f"m{number}", f"t{number}.{part}", usage=usage)
+        if not parts:
+            script.text(f"m{number}", usage=usage)
+        for part in range(parts):
+            script.result(f"t{number}.{part}", "line\n" * (written // 100))
+        for line in script.lines:
+            if line["type"] == "assistant" and line["message"]["id"] == f"m{number}":
+                line["message"]["model"] = model
+    task = SessionTask(script.write(tmp_path / "made.jsonl"), SessionTerms(Pricing()))
+
+    assert replayed(task).value == counted_row(task)
+
+
 @pytest.mark.long
-def test_a_real_session_has_the_same_row_counted_or_not_where_all_was_reported(corpus: Path) -> None:
+def test_a_real_session_has_the_same_row_counted_or_not_but_for_placeholders(shared: Path) -> None:
     terms = SessionTerms(Pricing.load())
-    same = 0
-    for path in corpus.rglob("*.json*"):
+    same = estimated = 0
+    for path in [*(shared / "corpus").rglob("*.json*"), *(shared / "cases").rglob("*.json*")]:
         if not path.is_file() or path.stat().st_size > 5_000_000:
             continue
         try:
             session = open_session(path)
         except SessionError:
             continue
-        if is_reported_in_full(session) and session.calls:
-            task = SessionTask(path, terms)
-            assert replayed(task).value == counted_row(task)
+        task = SessionTask(path, terms)
+        if not session.calls or not has_all_prompts(session):
+            continue
+        counted = counted_row(task)
+        assert replayed(replace(task, terms=replace(terms, exact=True))).value == counted
+        if is_reported_in_full(session):
+            assert replayed(task).value == counted
             same += 1
+        else:
+            rows = [msgspec.json.decode(each, type=SessionRow) for each in (replayed(task).value, counted)]
+            assert len({prompt_figures(row) for row in rows}) == 1
+            outputs = [row.baseline.output_tokens or 0 for row in rows]
+            assert outputs[0] == pytest.approx(outputs[1], rel=0.15)
+            estimated += 1
     assert same >= 10
+    assert estimated >= 4
+
+
+def prompt_figures(row: SessionRow) -> tuple[object, ...]:
+    """The figures of a session that no length of a response changes."""
+    figures = row.baseline
+    prompts = (figures.calls, figures.prompt_tokens, figures.cache_read_tokens, figures.cache_write_tokens)
+    return (*prompts, figures.uncached_tokens, *((miss.call, miss.cause, miss.tokens) for miss in row.misses))
 
 
 def test_what_only_one_session_has_is_refused_for_many(folder: Path, capsys):
