@@ -133,14 +133,16 @@ class PlanSaving(NamedTuple):
             return f"{self.name} saves {self.gross(numbers)}; {refetches}"
         return f"{self.in_short(numbers)} after {refetches}, {self.gross(numbers)} gross"
 
-    def why_not(self, reason: str, numbers: NumberFormat) -> str:
+    def why_not(self, reason: str, numbers: NumberFormat, *, is_short: bool = False) -> str:
         """Explain why nothing is recommended although this plan saves most before re-fetches.
 
         Args:
             reason: Why it is not recommended: `is untested`; empty for its re-fetches.
+            is_short: Leave out the gross saving.
         """
         why = reason or net_after_words(self.net, self.expected, numbers)
-        return f"{NOTHING_WORTHWHILE}: {self.name} saves most, {self.gross(numbers)}, but {why}"
+        gross = "" if is_short else f" {self.gross(numbers)},"
+        return f"{NOTHING_WORTHWHILE}: {self.name} saves most,{gross} but {why}"
 
 
 def plan_saving(name: str, savings: Savings, found: Recoveries | None) -> PlanSaving:

@@ -223,6 +223,12 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
         "nothing worth changing here: bold saves most, $5.00 (50 %), but net "
         "\N{MINUS SIGN}$0.20 to $2.40 after about 52 re-fetches (26 to 52)"
     )
+    bare = contender("bold", 5.0, 0)
+    assert bare.recoveries is not None
+    beyond = Envelope(EvidenceLevel.BEYOND, "cuts after 1 call")
+    assert headline([BASELINE, replace(bare, recoveries=replace(bare.recoveries, envelope=beyond))], None, 0).short == (
+        "nothing worth changing here: bold saves most, but is untested"
+    )
     assert headline([BASELINE], None, 0).text == "nothing worth changing here: no plan saves anything"
     assert headline(plans, None, 2).text == "looking for the plan with the largest net saving …"
 

@@ -55,6 +55,14 @@ KEEP_WORDS: Final = "keep all user and assistant text"
 LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
 
+_SHORT_REASONS: Final = {
+    LEAVES_OUT_WORDS: "leaves out messages",
+    IS_REJECTED: "would be rejected",
+    TOO_MANY_REFETCHES: "has too many re-fetches",
+    BEYOND: UNTESTED,
+}
+"""Reasons not to recommend a plan, for the legend and short lines."""
+
 _SHARE_OF_THE_BEST: Final = 0.5
 
 _LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
@@ -194,13 +202,7 @@ def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
 def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
     """Return the legend of the mark for plans that are not recommended; empty if there are none."""
     reasons = {not_recommended_reason(each).partition(":")[0] for each in contenders}
-    shown = {
-        LEAVES_OUT_WORDS: "leaves out messages",
-        IS_REJECTED: "would be rejected",
-        TOO_MANY_REFETCHES: "too many re-fetches",
-        BEYOND: "is untested",
-    }
-    found = " or ".join(words for reason, words in shown.items() if reason in reasons)
+    found = " or ".join(words for reason, words in _SHORT_REASONS.items() if reason in reasons)
     return f"{NOT_RECOMMENDED_MARK} {found}" if found else ""
 
 
@@ -327,9 +329,10 @@ def headline(
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
         return Headline(NOTHING_SAVES, NOTHING_WORTHWHILE)
-    reason = not_recommended_reason(most).replace(BEYOND, UNTESTED, 1)
-    saving, short_reason = _saving(most), reason.partition(": ")[0]
-    return Headline(saving.why_not(reason, ON_SCREEN), saving.why_not(short_reason, ON_SCREEN))
+    reason, saving = not_recommended_reason(most), _saving(most)
+    in_full = reason.replace(BEYOND, UNTESTED, 1).replace(TOO_MANY_REFETCHES, f"has {TOO_MANY_REFETCHES}")
+    in_short = _SHORT_REASONS.get(reason.partition(":")[0], "")
+    return Headline(saving.why_not(in_full, ON_SCREEN), saving.why_not(in_short, ON_SCREEN, is_short=True))
 
 
 def _saving(each: CompareRow) -> PlanSaving:
