@@ -469,6 +469,10 @@ VARIABLES = (
     Variable(
         "INSPECTOR_LINE_MB", "Limit on a line of a session, in megabytes (64). Longer lines are skipped and listed."
     ),
+    Variable(
+        "INSPECTOR_MESSAGES",
+        "Limit on the messages of a session (400,000), about 1 KB each. Records after it are counted and listed.",
+    ),
     Variable("INSPECTOR_NO_INDEX", "Any value: `recall --search` stores no index."),
     Variable("INSPECTOR_TRACEBACK", "Any value: a bug prints its full traceback."),
     Variable("INSPECTOR_WATCH", "`stat`: poll files ten times a second instead of using file events."),

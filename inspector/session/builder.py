@@ -6,6 +6,9 @@ the same objects in both.
 
 from __future__ import annotations
 
+import os
+import sys
+from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 
 
 KEPT_DIAGNOSTICS = 100
+
+MESSAGES_VARIABLE = "INSPECTOR_MESSAGES"
+DEFAULT_MESSAGES = 400_000
+"""Limit on the messages of a session, each of which takes about a kilobyte; long sessions have tens of thousands."""
 
 
 class SessionBuilder:
@@ -67,9 +74,12 @@ class SessionBuilder:
         self._skipped = 0
         self._empty: tuple[int, int, int] | None = None
         """Number of empty records, and the line and offset of the first."""
+        self._left_out: tuple[int, int, int] | None = None
+        """The same for records after the last message of a session at its limit."""
+        self._most_messages = limit_of(MESSAGES_VARIABLE, DEFAULT_MESSAGES)
         self._growing: dict[int, list[Block]] = {}
         self._blocks: SnapshotList[Block] = SnapshotList()
-        self._first_blocks: list[int] = [0]
+        self._first_blocks = array("q", [0])
 
     def add_message(self, message: Message) -> int:
         self.messages.append(message)
@@ -118,16 +128,33 @@ class SessionBuilder:
         messages[:] = self.complete_messages()
         self.messages = messages
 
-    def _empty_records(self) -> Iterator[Diagnostic]:
+    def _counted_records(self) -> Iterator[Diagnostic]:
+        if self._left_out:
+            count, line, offset = self._left_out
+            reason = (
+                f"{_records(count)} left out after {self._most_messages:,} messages; {MESSAGES_VARIABLE} sets the limit"
+            )
+            yield Diagnostic(reason, line, offset, skipped=True, loses_usage=True)
         if self._empty:
             count, line, offset = self._empty
-            yield Diagnostic(f"{count:,} empty record{'' if count == 1 else 's'}", line, offset, skipped=True)
+            yield Diagnostic(_records(count, "empty "), line, offset, skipped=True)
 
     def skip_empty(self, count: int, line: int, offset: int) -> None:
         """Count empty records in a row, which are one diagnostic per session."""
         self._skipped += count
         before, first_line, first_offset = self._empty or (0, line, offset)
         self._empty = before + count, first_line, first_offset
+
+    @property
+    def is_full(self) -> bool:
+        """True if the session has as many messages as are read: pass the following records to `leave_out`."""
+        return len(self.messages) >= self._most_messages
+
+    def leave_out(self, count: int, line: int, offset: int) -> None:
+        """Count records in a row that are not read, which are one diagnostic per session."""
+        self._skipped += count
+        before, first_line, first_offset = self._left_out or (0, line, offset)
+        self._left_out = before + count, first_line, first_offset
 
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool, loses_usage: bool = False) -> None:
         self._skipped += skipped
@@ -156,7 +183,7 @@ class SessionBuilder:
         ignored = ignored_usage(calls, side_calls)
         diagnostics = [
             *(_ignored_field(name, count) for name, count in ignored.items()),
-            *self._empty_records(),
+            *self._counted_records(),
             *self._diagnostics,
             *self.current_diagnostics,
             *([unfinished] if unfinished is not None else []),
@@ -202,6 +229,16 @@ class SessionBuilder:
             tail.extend(message.blocks)
             self._first_blocks.append(kept + len(tail))
         self._blocks[kept:] = tail
+
+
+def limit_of(variable: str, default: int) -> int:
+    """Return a limit from an environment variable, or the default if it is not a number."""
+    given = os.environ.get(variable, "")
+    return int(given) if given.isascii() and given.isdigit() and 0 < len(given) < 10 else default
+
+
+def _records(count: int, kind: str = "") -> str:
+    return f"{count:,} {kind}record{'' if count == 1 else 's'}"
 
 
 def _ignored_field(name: str, count: int) -> Diagnostic:
@@ -272,6 +309,7 @@ class Thread:
             model = self._model
         self._model = model or self._model
         context = self.open_context()
+        model = sys.intern(str(model))
         prompt_messages = len(context.members)
         index = self.add(message, is_sent=is_sent)
         self._builder.calls.append(

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.blocks import FileTexts
+from inspector.session.builder import limit_of
 from inspector.session.files import FileState, Locator, open_for_reading
 from inspector.session.json import RecordShapes, is_whole_json
 from inspector.session.model import Diagnostic
@@ -90,7 +91,7 @@ class JsonlReader:
         self._before_offset = b""
         self._texts = FileTexts((path,), (self._file,), interpreter.blocks_of_record)
         self._read_elsewhere: Session | None = None
-        self._most = line_limit()
+        self._most = limit_of(LINE_VARIABLE, DEFAULT_LINE_MB) << 20
         self._searched = (0, 0)  # offset of a line over the limit, and up to where it has no line end
 
     @property
@@ -274,6 +275,13 @@ class JsonlReader:
         """Interpret whole lines; unreadable ones become diagnostics."""
         if not data:
             return
+        if self._interpreter.builder.is_full:
+            count = data.count(b"\n") + (not data.endswith(b"\n"))
+            self._interpreter.builder.leave_out(count, self._lines + 1, self._offset)
+            self._offset += len(data)
+            self._lines += count
+            self._tail_taken = not data.endswith(b"\n")
+            return
         take, diagnose = self._interpreter.take, self._interpreter.builder.diagnose
         first_offset, first_line = self._offset, self._lines + 1
         number = end = 0
@@ -357,12 +365,6 @@ class JsonlReader:
             return head == self._head[1] and self._just_before() == self._before_offset
         except OSError:
             return False
-
-
-def line_limit() -> int:
-    """Return the limit on a line in bytes, from the environment or the default."""
-    given = os.environ.get(LINE_VARIABLE, "")
-    return (int(given) if given.isascii() and given.isdigit() and 0 < len(given) < 7 else DEFAULT_LINE_MB) << 20
 
 
 def _digest(data: bytes) -> bytes:

@@ -133,6 +133,9 @@ class RecordInterpreter(Interpreter):
 
     def take(self, record: Record) -> None:
         """Add an untrusted record: one nested too deeply, or that a plug-in fails on, becomes a diagnostic."""
+        if self.builder.is_full:
+            self.builder.leave_out(1, record.line, record.offset)
+            return
         try:
             self.add(record)
         except RecursionError:

@@ -367,3 +367,48 @@ def test_a_million_empty_records_are_one_diagnostic_and_nothing_of_the_rest_is_l
     assert (diagnostic.reason, diagnostic.line, diagnostic.offset) == ("1,000,020 empty records", 2, len(first))
     assert [session.text(block) for block in session.blocks] == texts
     assert len(session.calls) == 1
+
+
+def test_records_after_the_limit_of_messages_are_counted_and_listed_loaded_and_followed_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INSPECTOR_MESSAGES", "3")
+    script = Script()
+    for number in range(4):
+        script.prompt(f"prompt {number}")
+        script.text(f"m{number}")
+    lines = script.encoded()
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(lines[:4]))
+    follower = Follower(path)
+    with path.open("ab") as file:
+        file.write(b"".join(lines[4:]))
+    settle(path)
+    follower.poll()
+    session = open_session(path)
+
+    assert len(session.messages) == 3
+    (left_out,) = session.diagnostics
+    assert left_out.reason == "5 records left out after 3 messages; INSPECTOR_MESSAGES sets the limit"
+    assert (left_out.line, left_out.offset, left_out.loses_usage) == (4, sum(map(len, lines[:3])), True)
+    assert session.skipped_records == 5
+    assert follower.session == session
+
+
+def test_a_message_of_a_session_takes_little_memory(tmp_path: Path) -> None:
+    script = Script()
+    for number in range(2_000):
+        script.prompt("go")
+        script.text(f"m{number}")
+    path = script.write(tmp_path / "session.jsonl")
+    reader = open_reader(path)
+    tracemalloc.start()
+    try:
+        for _ in reader.load():
+            pass
+        session = reader.snapshot()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(session.messages) == 4_000
+    assert taken < 1_200 * len(session.messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -83,7 +84,7 @@ class ClaudeCodeLineage:
     def place(self, thread: int, session: str) -> None:
         """Store the thread and session of the line last added to the graph."""
         self._thread_of_node.append(thread)
-        self._session_of_node.append(session)
+        self._session_of_node.append(sys.intern(session))
 
     def is_main(self, node: int) -> bool:
         return self._thread_of_node[node] == 0
@@ -353,7 +354,7 @@ def sends_kept_first(record: ClaudeCodeRecord) -> bool:
 NO_NODE = -1
 
 
-@dataclass
+@dataclass(slots=True)
 class PromptTurn:
     """The part of a conversation from one prompt to the next.
 

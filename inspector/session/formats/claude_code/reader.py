@@ -9,6 +9,7 @@ and nowhere else become side requests.
 from __future__ import annotations
 
 import re
+import sys
 from array import array
 from dataclasses import dataclass
 from functools import lru_cache
@@ -602,7 +603,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         )
 
     def _note_message(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, turn: int, index: int) -> int:
-        self._session_of_message.append(record.session or "")
+        self._session_of_message.append(sys.intern(record.session or ""))
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index
 
