@@ -16,6 +16,8 @@ from inspector.session.registry import PLUG_INS as FORMATS
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import _HOMES, PLAN_NAMES
 from tests.conftest import ROOT
+from tests.forked_program import run_forked
+from tests.program import Outcome
 
 PAGE = ROOT / "docs" / "development" / "extending.md"
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
@@ -51,7 +53,7 @@ def broken(name: str, code: str = "", **points: dict[str, str]) -> dict[str, Any
     return {"files": {f"{module}.py": code}, "metadata": {"name": name, "version": "0.1", "entry-points": groups}}
 
 
-def run(place: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+def run(place: Path, *words: str | Path) -> Outcome:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join((os.fspath(place), os.fspath(ROOT))),
@@ -59,8 +61,8 @@ def run(place: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     }
     for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         environment.pop(name, None)
-    command = [sys.executable, "-m", "inspector", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = run_forked([*map(os.fspath, words)], environment, os.fspath(place))
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(), done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +85,22 @@ def log(tmp_path: Path) -> Path:
 
 def test_a_session_of_the_example_format_is_opened(example: Path, log: Path) -> None:
     done = run(example, "formats", "--json", log)
-    assert done.returncode == 0, done.stderr
-    session = json.loads(done.stdout)["sessions"][0]
+    assert done.code == 0, done.err
+    session = json.loads(done.out)["sessions"][0]
     assert (session["format"], session["messages"], session["calls"]) == ("acme-log", 4, 2)
     assert session["reason"] == "its lines are Acme messages"
     report = run(example, "report", log, "--format", "json")
-    assert json.loads(report.stdout)["session"]["format"] == "acme-log"
+    assert json.loads(report.out)["session"]["format"] == "acme-log"
 
 
 def test_the_example_strategy_is_replayed_and_its_parameters_are_checked(example: Path) -> None:
     done = run(example, "report", SAMPLE, "--strategy", "keep-edges:newest=1,edge=20", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    plan = json.loads(done.stdout)["plans"][0]
+    assert done.code == 0, done.err
+    plan = json.loads(done.out)["plans"][0]
     assert plan["edits"] > 0
     wrong = run(example, "report", SAMPLE, "--strategy", "keep-edges:newest=101")
-    assert wrong.returncode == 2
-    assert "newest" in wrong.stderr
+    assert wrong.code == 2
+    assert "newest" in wrong.err
 
 
 def test_worker_processes_replay_the_example_strategy(example: Path, tmp_path: Path) -> None:
@@ -109,23 +111,23 @@ def test_worker_processes_replay_the_example_strategy(example: Path, tmp_path: P
     done = run(
         example, "report", folder, "--strategy", "keep-edges:newest=1,edge=20", "--format", "json", "--processes", "2"
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
 
 
 def test_listings_name_the_package(example: Path) -> None:
-    assert re.search(r"package +acme-inspector 1\.0", run(example, "formats").stdout)
-    listed = {each["name"]: each["package"] for each in json.loads(run(example, "formats", "--json").stdout)["formats"]}
+    assert re.search(r"package +acme-inspector 1\.0", run(example, "formats").out)
+    listed = {each["name"]: each["package"] for each in json.loads(run(example, "formats", "--json").out)["formats"]}
     assert (listed["acme-log"], listed["claude-code"]) == ("acme-inspector 1.0", "")
-    assert "Source: Acme's agent. Package: acme-inspector 1.0" in run(example, "strategies", "keep-edges").stdout
-    every = {each["name"]: each["package"] for each in json.loads(run(example, "strategies", "--json").stdout)}
+    assert "Source: Acme's agent. Package: acme-inspector 1.0" in run(example, "strategies", "keep-edges").out
+    every = {each["name"]: each["package"] for each in json.loads(run(example, "strategies", "--json").out)}
     assert (every["keep-edges"], every["keep-recent"]) == ("acme-inspector 1.0", "")
-    doctor = " ".join(run(example, "doctor").stdout.split())
+    doctor = " ".join(run(example, "doctor").out.split())
     assert "format acme-log of acme-inspector 1.0, strategy keep-edges of acme-inspector 1.0" in doctor
 
 
 def test_a_record_the_format_fails_on_is_a_diagnostic_that_names_the_package(example: Path, log: Path) -> None:
     log.write_text(log.read_text(encoding="utf-8") + '{"acme": 5}\n', encoding="utf-8")
-    session = json.loads(run(example, "formats", "--json", log).stdout)["sessions"][0]
+    session = json.loads(run(example, "formats", "--json", log).out)["sessions"][0]
     assert (session["messages"], session["skipped_records"]) == (4, 1)
     assert session["problems"][0]["problem"].startswith("format acme-log of acme-inspector 1.0: TypeError")
 
@@ -164,53 +166,53 @@ def broken_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_broken_packages_are_named_and_everything_else_works(broken_packages: Path) -> None:
     formats, strategies = run(broken_packages, "formats"), run(broken_packages, "strategies")
-    assert formats.returncode == strategies.returncode == 0
+    assert formats.code == strategies.code == 0
     for kind, done in (("format", formats), ("strategy", strategies)):
-        text = " ".join(done.stdout.split())
+        text = " ".join(done.out.split())
         assert f"{kind} absent-one of absent 0.1: ModuleNotFoundError: No module named 'no_such_module'" in text
         assert f"{kind} leaving-one of leaving 0.1: SystemExit: 3" in text
         assert f"{kind} other-one of other 0.1: other:x is not a subclass of" in text
-    assert "claude-code of taking 0.1: the name is built in" in " ".join(formats.stdout.split())
-    problems = json.loads(run(broken_packages, "formats", "--json").stdout)["plug_in_problems"]
+    assert "claude-code of taking 0.1: the name is built in" in " ".join(formats.out.split())
+    problems = json.loads(run(broken_packages, "formats", "--json").out)["plug_in_problems"]
     assert any("absent-one of absent 0.1: ModuleNotFoundError" in each for each in problems)
     assert any("claude-code of taking 0.1: the name is built in" in each for each in problems)
-    text = " ".join(strategies.stdout.split())
+    text = " ".join(strategies.out.split())
     assert "strategy careful of taking 0.1: the name is built in" in text
     assert "strategy twice of first 0.1: second 0.1 has the same name" in text
     assert "strategy twice of second 0.1: first 0.1 has the same name" in text
-    assert run(broken_packages, "report", SAMPLE, "--plan", "careful").returncode == 0
+    assert run(broken_packages, "report", SAMPLE, "--plan", "careful").code == 0
     doctor = run(broken_packages, "doctor")
-    assert doctor.returncode == 3
-    assert "absent-one of absent 0.1" in " ".join(doctor.stdout.split())
+    assert doctor.code == 3
+    assert "absent-one of absent 0.1" in " ".join(doctor.out.split())
 
 
 def test_a_plan_with_a_broken_strategy_says_which_package_and_why(broken_packages: Path) -> None:
     done = run(broken_packages, "report", SAMPLE, "--strategy", "absent-one")
-    assert done.returncode == 2
-    assert "strategy absent-one of absent 0.1: ModuleNotFoundError" in done.stderr
+    assert done.code == 2
+    assert "strategy absent-one of absent 0.1: ModuleNotFoundError" in done.err
 
 
 def test_a_strategy_that_fails_is_one_safe_line_and_is_left_out_of_comparisons(broken_packages: Path) -> None:
     done = run(broken_packages, "report", SAMPLE, "--strategy", "fails")
-    assert done.returncode == 1
-    assert "strategy fails of failing 0.1: ValueError: out of ␛[31mluck" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert done.code == 1
+    assert "strategy fails of failing 0.1: ValueError: out of ␛[31mluck" in done.err
+    assert len(done.err.splitlines()) == 1
     compared = run(broken_packages, "compare", SAMPLE, "--format", "json")
-    assert compared.returncode == 0, compared.stderr
-    names = {each["name"] for each in json.loads(compared.stdout)["plans"]}
+    assert compared.code == 0, compared.err
+    names = {each["name"] for each in json.loads(compared.out)["plans"]}
     assert "fails" not in names
     assert "keep-recent" in names
-    assert "strategy fails of failing 0.1: ValueError" in compared.stderr
-    assert "\x1b" not in run(broken_packages, "strategies", "fails").stdout
+    assert "strategy fails of failing 0.1: ValueError" in compared.err
+    assert "\x1b" not in run(broken_packages, "strategies", "fails").out
 
 
 def test_a_format_that_fails_to_recognize_leaves_the_file_to_others(broken_packages: Path, log: Path) -> None:
     chat = log.with_name("chat.json")
     chat.write_text('[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]', encoding="utf-8")
-    assert run(broken_packages, "report", chat).returncode == 0
+    assert run(broken_packages, "report", chat).code == 0
     done = run(broken_packages, "report", log)
-    assert done.returncode == 1
-    assert "format blind of blind 0.1: ZeroDivisionError" in done.stderr
+    assert done.code == 1
+    assert "format blind of blind 0.1: ZeroDivisionError" in done.err
 
 
 def test_entry_points_are_not_read_for_built_in_names() -> None:
