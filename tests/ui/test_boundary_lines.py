@@ -32,18 +32,16 @@ def _numbers(line: str) -> list[int]:
 def test_what_is_removed_and_new_leads_from_the_one_reported_prompt_to_the_other() -> None:
     baseline = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan(), precise=False)
     (boundary,) = boundaries_of(baseline.history)
-    heading, *lines = effect_lines(boundary, baseline.inputs.table, baseline)
-    end = lines.index("kept 0 blocks · new 3 blocks")
-    parts, (stayed, line, why, blank) = lines[:end], lines[end : end + 4]
+    heading, stayed, line, why, *parts = effect_lines(boundary, baseline.inputs.table, baseline)
 
     assert re.fullmatch(r"prompt 76,938 \+ \S+ last answer − \S+ removed \+ \S+ new − \S+ other = 19,880", line)  # noqa: RUF001
     before, answer, removed, new, other, after = _numbers(line)
     assert before + answer - removed + new - other == after
     assert why == "Other: message framing, and content that is not in the file."
-    assert _numbers(heading)[1] == removed == sum(_numbers(part)[1] for part in parts)
+    assert _numbers(heading)[1] == removed == sum(_numbers(part)[1] for part in parts[: parts.index("")])
     assert "(calibrated)" in heading
     assert heading.endswith(f" · prompt \N{MINUS SIGN}{before - after:,} (reported)")
-    assert not blank
+    assert stayed == "kept 0 blocks · new 3 blocks"
     assert " · ".join((heading, stayed)).count(" tokens") == 1
 
 

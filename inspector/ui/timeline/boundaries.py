@@ -147,11 +147,13 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     stayed = f"kept {kept}{again} · {new}"
     shrunk = "" if sizes is None else _shrunk(sizes)
     # The difference of the prompts is not the amount removed: if either is shown, both are named.
+    heading = (
+        (f"removed {removed}, {tokens} · {shrunk}", stayed) if shrunk else (f"removed {removed}, {tokens} · {stayed}",)
+    )
     return (
-        f"removed {removed}, {tokens} · {shrunk or stayed}",
-        *_aligned(named, how),
-        *((stayed,) if shrunk else ()),
+        *heading,
         *(() if sizes is None else _sum_lines(sizes, lacks_summary=lacks_summary)),
+        *_aligned(named, how),
         *(_describe_side_request(each) for each in made_before(history.session, effect.after)),
         "",
         *_agent_size_lines(boundary),
