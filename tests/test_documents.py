@@ -5,6 +5,7 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from inspector.replay.pricing.price_tables import read_price_file
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from tests.program import run_here
+from tests.program import run_here, run_program
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -54,9 +55,15 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         sys.modules.pop(name, None)
 
 
-def test_what_the_program_knows_itself_is_current(scripts: None) -> None:
+def test_what_the_program_knows_itself_is_current(scripts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    import outputs
     import update_docs
 
+    def printed(command: str) -> tuple[str, ...]:
+        outcome = run_program(*shlex.split(command), cwd=ROOT, env={"TZ": "UTC"})
+        return tuple(outcome.out.rstrip("\n").split("\n"))
+
+    monkeypatch.setattr(outputs, "printed", cache(printed))
     for path in update_docs.FILES:
         text = path.read_text(encoding="utf-8")
         assert update_docs.current(text) == text, f"{identifier(path)}: run python scripts/update_docs.py"
