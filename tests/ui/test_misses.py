@@ -408,6 +408,18 @@ async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running
         await run.until_shown("╭─ Timeline")
 
 
+async def test_at_eighty_columns_the_evidence_keeps_the_call_its_dollars_and_the_time_before_it(
+    running, paused: Path
+) -> None:
+    async with running(paused, size=(80, 24)) as run:
+        await explained(run)
+        await Misses.opened(run)
+        (miss,) = run.cache.misses.misses
+        cost = ON_SCREEN.dollars(miss.extra_usd.value)
+        await run.until_shown(f" call {miss.call + 1}: {cost} · ")
+        assert f" after call {miss.call} ─" in run.line_with(f"call {miss.call + 1}: {cost}")
+
+
 async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> None:
     async with running(paused, size=(120, 36)) as run:
         await explained(run)
