@@ -114,7 +114,7 @@ class CostSummary:
 
     @property
     def is_untested(self) -> bool:
-        """True for a plan beyond what was tried in public, which is never recommended."""
+        """True for a plan without public evidence, which is never recommended."""
         return self.recoveries is not None and not self.recoveries.envelope.is_tried
 
 

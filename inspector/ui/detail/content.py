@@ -361,7 +361,7 @@ def detail_of_boundary(
     cleared = tuple(cleared_line(each) for each in boundary.cleared)
     followed = () if aftermath is None else aftermath_lines(aftermath)
     together = () if totals is None else _together(totals)
-    # What was removed comes before what followed, because a small pane has few rows.
+    # The removed blocks come before the calls after them, because a small pane has few rows.
     end = lead.index("")
     lead = (*lead[:end], *followed, *together, *lead[end:], *cleared)
     title = boundary.label.partition(", ")[0]
