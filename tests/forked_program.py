@@ -13,12 +13,12 @@ import pkgutil
 import runpy
 import subprocess
 import sys
+import threading
 import time
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ STREAMS = (("in", os.O_RDONLY), ("out", os.O_WRONLY | os.O_CREAT), ("err", os.O_
 LEFT_OUT = ("inspector.ui", "inspector.adapters", "inspector.cli.mcp", "inspector.__main__")
 """Not needed by commands, or only with a library that takes longer to import than everything else."""
 
-one_at_a_time = Lock()
+one_at_a_time = threading.Lock()
 
 
 def run_forked(
@@ -89,7 +89,15 @@ def _run(asked: dict[str, str]) -> None:
     os.environ.update(asked["env"])
     time.tzset()
     sys.argv = ["inspector", *asked["words"]]
-    runpy.run_module("inspector", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("inspector", run_name="__main__", alter_sys=True)
+    except SystemExit as ending:
+        # As Python ends, without freeing every object: that would copy the memory of the process it was forked from.
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(ending.code if isinstance(ending.code, int) else 0 if ending.code is None else 1)
 
 
 if __name__ == "__main__":
