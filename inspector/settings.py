@@ -111,7 +111,7 @@ SETTINGS = {
             "keep_results",
             "true",
             "`true` or `false`",
-            "Cache the results of `tune`, `why` and reports in the cache folder, so that a second run only reads new data.",
+            "Cache results of `tune`, `why` and reports in the cache folder, so that a second run only reads new data.",
             _is_switch,
         ),
         Described(

@@ -535,9 +535,7 @@ def _effects_of_call(session: Session, call: Block, result: Block) -> _FileEffec
     if key in _KNOWN:
         return _KNOWN[key]
     try:
-        effects = call_effects(
-            call.tool_name, session.quick_text(call), session.text(result), is_error=result.is_error
-        )
+        effects = call_effects(call.tool_name, session.quick_text(call), session.text(result), is_error=result.is_error)
     except TextUnavailableError:
         return _NOTHING
     return _KNOWN.keep(key, _to_effects(call.tool_name, effects))
