@@ -133,7 +133,7 @@ async def test_the_best_tried_value_is_a_key_away(running) -> None:
         screen = await Tune.opened(run)
         while screen.limit != "minimum":
             await run.tap("tab")
-        await run.settled()
+        await screen.shown()
         tried = [point for point in screen.sweep.points if point.is_tried and point.cuts_any]
         amounts = [point.figures.cost_usd.value + point.expected.cost.rate for point in tried]
         lowest = max(point.value for point, amount in zip(tried, amounts, strict=True) if amount == min(amounts))
