@@ -115,7 +115,7 @@ def asked(target: Path, *words: str | Path) -> BeforeAfterReport:
 
 
 def folder_totals(target: Path, folder: Path) -> FolderReport:
-    assert main(["report", str(folder), "--format", "json", "-o", str(target)]) == 0
+    assert main(["report", str(folder), "--exact", "--format", "json", "-o", str(target)]) == 0
     return msgspec.json.decode(target.read_bytes(), type=FolderReport, strict=True)
 
 
