@@ -75,7 +75,7 @@ class SessionBuilder:
         self._empty: tuple[int, int, int] | None = None
         """Number of empty records, and the line and offset of the first."""
         self._left_out: tuple[int, int, int] | None = None
-        """The same for records after the last message of a session at its limit."""
+        """Number of records after the last message of a session at its limit, and the line and offset of the first."""
         self._most_messages = limit_of(MESSAGES_VARIABLE, DEFAULT_MESSAGES)
         self._growing: dict[int, list[Block]] = {}
         self._blocks: SnapshotList[Block] = SnapshotList()
