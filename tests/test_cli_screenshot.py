@@ -41,7 +41,7 @@ def test_a_picture_is_the_same_again_and_leaves_the_session_as_the_user_left_it(
         assert main(["screenshot", SAMPLE, "--keys", "1 p down", "-o", str(target)]) == 0
         pictures.append(words(target.read_text(encoding="utf-8")))
 
-    assert "with plan A" in pictures[0]
+    assert "plan A $" in pictures[0]
     assert pictures[0] == pictures[1]
     assert not [*user_state_path("inspector").glob("sessions/*")]
 

@@ -173,7 +173,7 @@ def test_every_command_has_the_net_range_at_both_models(command: str, capsys) ->
     said = " ".join(run_here(capsys, command, SAMPLE, "--as-model", "claude-opus-5-5").out.split())
 
     assert "as claude-opus-5-5 ~$5.35 instead of $9.51 at today's rates ($4 in, $20 out, cache reads 0.05 x)" in said
-    assert "newest-twenty-messages still pays: net $0.22 to $0.42, as recorded net $1.22 to $1.62" in said
+    assert "newest twenty messages still pays: net $0.22 to $0.42, as recorded net $1.22 to $1.62" in said
 
 
 def test_a_session_without_a_price_gets_one(capsys) -> None:

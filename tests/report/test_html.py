@@ -374,8 +374,8 @@ def test_the_months_range_and_the_saving_are_at_the_top() -> None:
     )
     tile = next(tile for tile in content.tiles if tile.title == "saved per month at 24 runs a day, as set")
     assert tile.cell.text == by_month
-    assert "".join(cell.shown for cell in tile.note).startswith(
-        f"about {about(month, IN_TEXT)}; this and the lower end "
+    assert "".join(cell.shown for cell in tile.note) == (
+        f"about {about(month, IN_TEXT)}; runs vary, and only the upper end assumes no re-fetches"
     )
 
 

@@ -151,7 +151,8 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
         await run.press("end", "left_square_bracket")
         history = History.of(sample)
         result = int(history.results[-1])
-        counted = counter.count(sample.text(sample.blocks[result]))
+        ratio = float(replayed(Plan()).inputs.sizes.ratio[-1])  # provider tokens per counted one
+        counted = round(ratio * counter.count(sample.text(sample.blocks[result])))
         await shows(run, f" R {sample.blocks[result].tool_name}", f" {counted:,} ")
 
 
@@ -287,14 +288,15 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
     results = [block for block in replay.history.results.tolist() if block_in(replay, block, end)]
     block = next(block for block in results if replay.text(block, end) != sample.text(sample.blocks[block]))
     recorded, sent = sample.text(sample.blocks[block]), replay.text(block, end)
-    cut = counter.count(recorded) - counter.count(sent)
+    ratio = float(replay.inputs.sizes.ratio[end])  # provider tokens per counted one
+    cut = round(ratio * counter.count(recorded)) - round(ratio * counter.count(sent))
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("1", "home")
         await run.press("g", "x", "enter")
         since = next(
             call for call in range(end) if replay.text(block, call) != recorded and block_in(replay, block, call)
         )
-        await shows(run, f"~{cut:,} tokens cut since call {since + 1} · tiered-stale: stale, tier ")
+        await shows(run, f"{cut:,} tokens cut since call {since + 1} · tiered-stale: stale, tier ")
         await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
         await run.tap("r", "R")
         await shows(run, '"parentUuid": "')

@@ -221,7 +221,7 @@ def test_keys_of_the_plan(program: Tried) -> None:
     program.go(*"clear-old", "enter", shows="▸ [x] clear-old")
     act("strategy.earlier", "shift+up", changes=r"\[.\] (?:tiered-stale|clear-old)")
     act("strategy.later", "shift+down", changes=r"\[.\] (?:tiered-stale|clear-old)")
-    act("strategy.remove", "delete", shows="clear-old removed; ctrl+z to undo")
+    act("strategy.remove", "delete", shows="clear-old removed; ctrl+z undoes it")
 
 
 def test_keys_of_the_table_of_plans(program: Tried) -> None:
@@ -246,7 +246,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.go("home", shows="▶●nothing cut")
     act("study.explain", "E", shows="Calculation")
     program.go("escape", "down", "down", "down", shows="Compare ")
-    act("compare.add", "+", shows="ctrl+z to undo")
+    act("compare.add", "+", shows="ctrl+z undoes it")
     program.until(lambda: program.found(IN_USE), "the plan with the strategy")
     act("study.undo", "ctrl+z", changes=ROW)
     program.until(lambda: not program.found(IN_USE), "no plan at the cursor")

@@ -480,7 +480,7 @@ class CompareScreen(AnalysisScreen):
         for strategy in each.plan.strategies:
             plan = plan.added(strategy)
         self.controller.edit_plan(plan)
-        self.show_notice(f"added {each.name} to the current plan; ctrl+z to undo")
+        self.show_notice(f"added {each.name} to the current plan; ctrl+z undoes it")
 
 
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: CompareRow, uses: ReuseEvidence | None) -> CompareRow:

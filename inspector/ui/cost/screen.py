@@ -386,7 +386,7 @@ async def ask_model(app: App[object], controller: SessionController) -> None:
     if terms != controller.terms:
         controller.set_terms(terms)
         shown = f"priced as {one_line(terms.model)}" if terms.model else "priced as recorded"
-        controller.host.show_notice(f"{shown}; ctrl+z to undo")
+        controller.host.show_notice(f"{shown}; ctrl+z undoes it")
 
 
 def problem_with_model(pricing: Pricing, text: str) -> str:

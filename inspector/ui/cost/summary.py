@@ -377,7 +377,8 @@ def _saving(summary: CostSummary, saved: Figure) -> Line:
     if saved.value < 0:
         return (LineText(((f"costs {amount} more{share}{of}", _LOST),), 0, ((f"costs {amount} more", _LOST),)),)
     if summary.is_untested:
-        return (LineText(((f"saves {amount}{of}", _FIGURE), (", untested", _ATTENTION))),)
+        mark = (", untested", _ATTENTION)
+        return (LineText(((f"saves {amount}{share}{of}", _FIGURE), mark), 0, ((f"saves {amount}", _FIGURE), mark)),)
     # Green only if the plan saves at worst.
     is_sure = summary.is_settled and summary.recoveries is not None and summary.recoveries.is_sure
     style = _SAVED if is_sure else _FIGURE

@@ -266,7 +266,7 @@ class PlanPane(SessionPane):
             switched = plan.toggled(entry)
             self.controller.edit_plan(switched)
             each = switched.entries[entry]
-            self.show_notice(f"{each.strategy.name} {'on' if each.enabled else 'off'}; ctrl+z to undo")
+            self.show_notice(f"{each.strategy.name} {'on' if each.enabled else 'off'}; ctrl+z undoes it")
 
     def use_best(self) -> None:
         """Replace the plan by the recommended one: the agent's own, otherwise the best."""
@@ -294,7 +294,7 @@ class PlanPane(SessionPane):
             name = plan.entries[event.entry].strategy.name
             self.controller.edit_plan(plan.removed(event.entry))
             self.focus_control()
-            self.show_notice(f"{name} removed; ctrl+z to undo")
+            self.show_notice(f"{name} removed; ctrl+z undoes it")
 
     async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
         plan, target = self.controller.plan, event.entry + event.places

@@ -642,7 +642,7 @@ class TuneScreen(AnalysisScreen):
         if self._separate_tool is not None:
             self._separate_tool = replace(self._separate_tool, before=plan, plan=plan)
         self.show_outcome()
-        self.show_notice("applied to the plan; ctrl+z to undo, esc goes back to the session")
+        self.show_notice("applied to the plan; ctrl+z undoes it, esc goes back to the session")
 
     def action_undo(self) -> None:
         super().action_undo()
