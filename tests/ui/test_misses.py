@@ -26,6 +26,7 @@ from tests.ui.studies import Misses
 
 CLEARED = Plan.from_specs(["clear-old"])
 REPORTED = "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
+SIX_MISSES = "claude-code/70d782f7-b303-4e48-9512-6bec16c37abd.jsonl"
 
 
 @pytest.fixture
@@ -449,3 +450,22 @@ async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_pl
         await run.press("M")
         await run.until_shown(" in cache misses")
         assert "hermes-proactive-prune" not in run.text()
+
+
+async def test_calls_get_rows_on_a_small_screen_while_they_have_the_focus(
+    running, corpus: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "session.jsonl"
+    if not (corpus / SIX_MISSES).exists():
+        pytest.skip("the session is not in the corpus")
+    shutil.copy(corpus / SIX_MISSES, path)
+    async with running(path, size=(80, 24)) as run:
+        misses = await Misses.opened(run)
+        await run.until_shown("6 cache misses")
+        await run.tap("enter")
+        await run.until(
+            lambda: sum(line.startswith("│") and ("expired" in line or "unknown" in line) for line in run.lines()) == 3
+        )
+        assert misses.calls.has_focus
+        await run.tap("shift+tab")
+        await run.until_shown("expected, not included above")

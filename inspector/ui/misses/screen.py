@@ -353,8 +353,8 @@ class MissesScreen(AnalysisScreen):
         text += "" if resent is None else "; content of all prompts"
         planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
         pane.border_title = Content(f"{text[0].upper()}{text[1:]}{planned}")
-        pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
         self.causes.table = table
+        self._place_causes()
         self._show_calls()
 
     @on(FigureTable.Highlighted, "#causes")
@@ -384,6 +384,12 @@ class MissesScreen(AnalysisScreen):
         self.query_one("#calls-pane", Pane).border_title = Content("Results with the most resent tokens")
         self.calls.table = table
         self._place_bill()
+
+    def _place_causes(self) -> None:
+        """Show all causes, but only the selected one while a small screen's focus is in the calls."""
+        is_short = self.size.height < MEDIUM and self.calls.has_focus
+        rows = 1 if is_short else max(len(self.causes.rows), LEAST_ROWS)
+        self.query_one("#causes-pane").styles.height = rows + AROUND_ROWS
 
     def _place_bill(self) -> None:
         """Show or hide the bill, and hide the calls if only one of them fits."""
@@ -420,7 +426,11 @@ class MissesScreen(AnalysisScreen):
 
     @on(DescendantFocus)
     def _other_table(self) -> None:
-        """Price other models: from the call under the cursor in the call table, otherwise from the first call on."""
+        """Give the calls more rows on a small screen while they have the focus, and price other models.
+
+        Models are priced from the call under the cursor in the call table, otherwise from the first call on.
+        """
+        self._place_causes()
         self._compute_switches()
 
     def _switch_call(self) -> int | None:
