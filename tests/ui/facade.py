@@ -107,6 +107,8 @@ MOUSE: dict[str, Any] = {
     "wheel up": MouseScrollUp,
 }
 
+SECONDS_TO_COUNT = 15
+"""Seconds for counting before a screen is opened with estimates: it may be held up on purpose."""
 LIVE = "● live"
 BESIDE_CLOCK = 12
 AGE = re.compile(r" *\b\d+ (?:s|min)\b")
@@ -494,6 +496,19 @@ class Running:
         session = self._controller
         await self.until(lambda: session.outcome is not None and session.outcome.plan == session.plan)
         await self._pilot.pause()
+
+    async def until_counted(self) -> None:
+        """Wait until the session is replayed with counted tokens, unless a test holds that up.
+
+        Figures of estimates change by themselves, at a moment that depends on how busy the machine is.
+        """
+        if self._controller.session is not None:
+            await until(self._pilot, lambda: self._is_counted, SECONDS_TO_COUNT, self._count_messages)
+
+    @property
+    def _is_counted(self) -> bool:
+        outcome = self._controller.outcome
+        return outcome is not None and bool(outcome.inputs.table.is_complete)
 
     async def press(self, *keys: str) -> None:
         """Press keys and let everything they start come to an end."""

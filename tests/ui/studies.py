@@ -101,6 +101,7 @@ class Study:
 
     @classmethod
     async def opened(cls, run: Running, *keys: str) -> Any:
+        await run.until_counted()
         await run.tap(*cls.key.split(), *keys)
         await run.until_open(cls.name)
         study = cls(run)
