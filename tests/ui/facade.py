@@ -113,7 +113,7 @@ LIVE = "● live"
 BESIDE_CLOCK = 12
 AGE = re.compile(r" *\b\d+ (?:s|min)\b")
 
-ENDLESS = frozenset({"dialog", "find", "follow"})
+ENDLESS = frozenset({"dialog", "find", "follow", "live"})
 """Groups of workers that wait for something from outside."""
 
 HAPPENINGS: dict[type, str] = {
