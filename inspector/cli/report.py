@@ -162,7 +162,6 @@ def session_text(
         kind: Part of the key of the kept text.
         wanted: Values of `ReportOptions`.
         write: Writes every format but JSON.
-        work: The longest step, for the progress line.
         form: Further parts of the key: options and versions that affect the text.
     """
     from inspector.fleet.result_cache import source_of

@@ -60,6 +60,10 @@ PAUSE_SECONDS: Final = 300.0
 def forecast(prompt: float, size: float, growth: Sequence[float], gaps: Sequence[float]) -> Forecast | None:
     """Forecast the calls and minutes until a prompt reaches a size; None if too few calls were made.
 
+    Growth is heavy-tailed: one large result may fill the rest of the window. Recent steps of the session, with a few
+    typical ones, are drawn until the size is reached; the range is widened so that it held in eight of ten forecasts on
+    recorded sessions (docs/development/live-forecast.md).
+
     Args:
         prompt: Tokens of the next prompt.
         size: Size at which the agent compacts, tokens.

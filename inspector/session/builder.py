@@ -131,9 +131,8 @@ class SessionBuilder:
     def _counted_records(self) -> Iterator[Diagnostic]:
         if self._left_out:
             count, line, offset = self._left_out
-            reason = (
-                f"{_records(count)} left out after {self._most_messages:,} messages; {MESSAGES_VARIABLE} sets the limit"
-            )
+            read = f"{len(self.messages):,} messages"
+            reason = f"{_records(count)} left out after {read}; {MESSAGES_VARIABLE} sets the limit"
             yield Diagnostic(reason, line, offset, skipped=True, loses_usage=True)
         if self._empty:
             count, line, offset = self._empty
@@ -309,7 +308,7 @@ class Thread:
             model = self._model
         self._model = model or self._model
         context = self.open_context()
-        model = sys.intern(str(model))
+        model = sys.intern(model)
         prompt_messages = len(context.members)
         index = self.add(message, is_sent=is_sent)
         self._builder.calls.append(

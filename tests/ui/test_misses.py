@@ -124,7 +124,7 @@ async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_mi
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("cache_read_usd", "65 % of ~$8.09 is cache reads: each of 120 calls resent 89k tokens"),
+        ("cache_read_usd", "65 % of ~$8.09 is cache reads: 120 calls resent about 89k tokens each"),
         ("cache_write_usd", "65 % of ~$8.09 is cache writes: new text, or text that missed the cache"),
         ("uncached_usd", "65 % of ~$8.09 is uncached input: 353k of 11M tokens sent were not cached"),
         ("output_usd", "65 % of ~$8.09 is output: text the model wrote"),

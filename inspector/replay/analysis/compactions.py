@@ -316,9 +316,10 @@ class _Work:
     def stretch(self, start: int, stop: int, goal: int) -> WorkStretch:
         """Return the work between two places, with the next goal at a place."""
         again = self.reads[self.reads_between(start, stop), 1] < start
+        known = lowest_confidence(self.figures.prompt_tokens.known, self.figures.output_tokens.known)
         return WorkStretch.of(
             actions=Figure(float(self.actions[start:goal].sum()), HowKnown.EXACT),
-            tokens=Figure(float(self.tokens[start:stop].sum()), self.figures.prompt_tokens.known),
+            tokens=Figure(float(self.tokens[start:stop].sum()), known),
             usd=Figure.of(float(self.usd[start:stop].sum()), self.figures.cost_usd.known),
             rereads=Figure(float(again.sum()), HowKnown.EXACT),
         )

@@ -155,12 +155,12 @@ def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     """Return the plan with the fewest expected re-fetches, among plans that may be best and save for sure.
 
     Plans that reach half of the best saving with fewer re-fetches than the best are preferred: a plan that has none
-    because it changes almost nothing is not chosen. Ties go to the larger net saving.
+    because it changes almost nothing is not chosen, nor one without a known rate. Ties go to the larger net saving.
     """
     found = [
         each
         for each in contenders
-        if is_recommendable(each) and not each.is_part and each.recoveries is not None
+        if is_recommendable(each) and not each.is_part and each.is_measured
         if (each.net_share or 0.0) >= WORTHWHILE
     ]
     found.sort(key=lambda each: each.kind in _LAST)
@@ -208,7 +208,7 @@ def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
 
 def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int) -> Headline | None:
     """Build the line about the safest plan; None if it is the best plan or there is none."""
-    if safest is None or best is None or safest.key == best.key:
+    if safest is None or best is None or safest.key == best.key or not best.is_measured:
         return None
     of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
     saving = _saving(safest).in_short(ON_SCREEN)

@@ -106,7 +106,7 @@ def _share(figure: Figure, bill: Figure) -> Cell:
 
 
 _OF_PART: Final = {
-    "cache_read_usd": "cache reads: each of {calls} resent {prompt} tokens",
+    "cache_read_usd": "cache reads: {calls} resent about {prompt} tokens each",
     "cache_write_usd": "cache writes: new text, or text that missed the cache",
     "uncached_usd": "uncached input: {uncached} of {sent} tokens sent were not cached",
     "output_usd": "output: text the model wrote",
@@ -142,8 +142,8 @@ def avoidable(found: CacheMisses, best: Recommended | None, change: LifetimeChan
     if found.replay.figures.cost_usd.value is None:
         return ""
     could, lost = (each.figure("extra_usd") for each in (found.preventable, found.total))
-    amount = f"avoidable: {dollars(could)}" if could.value else "nothing avoidable"
-    of_all = f" of {dollars(lost)} in cache misses" if could.value else f" in {dollars(lost)} of cache misses"
+    amount = f"avoidable: {dollars(could)}" if could.value else "no avoidable cache misses"
+    of_all = f" of {dollars(lost)} in cache misses" if could.value else f" ({dollars(lost)} in all)"
     misses, short_misses = ([f"{amount}{of_all}"], [amount]) if lost.value else ([], [])
     short_plan = [] if best is None else [best.saving.in_short(ON_SCREEN)]
     plan = [] if best is None else [f"{best.label}: {short_plan[0]}"]

@@ -426,10 +426,7 @@ class MissesScreen(AnalysisScreen):
 
     @on(DescendantFocus)
     def _other_table(self) -> None:
-        """Give the calls more rows on a small screen while they have the focus, and price other models.
-
-        Models are priced from the call under the cursor in the call table, otherwise from the first call on.
-        """
+        """Size the tables, and price other models: from the focused call table's call, otherwise from the first on."""
         self._place_causes()
         self._compute_switches()
 
