@@ -13,7 +13,7 @@ from collections import Counter
 from tests.conftest import ROOT
 
 MOST_MODULES = 431
-MOST_LINES = 136_780
+MOST_LINES = 136_784
 
 
 def room_sizes() -> tuple[Counter[str], Counter[str]]:

@@ -98,6 +98,8 @@ async def test_a_moved_limit_says_its_change_in_tokens_and_dollars(running) -> N
         await run.press("1", "p", "down", "down", "down", "home")
         await run.until_shown("data 400 → 0 characters")
         await run.until_shown(" tokens in all calls, cost ")
+        await run.press("ctrl+z")
+        await run.until(lambda: "→ 0 characters" not in run.text())
 
 
 async def test_an_earlier_call_is_named_in_a_line_until_the_newest_is_back(running) -> None:

@@ -211,6 +211,8 @@ class PlanPane(SessionPane):
         if self.controller.plan is not None and self._panel is not None:
             self._panel.show_soon(self.controller.plan)
             set_title(self, self.controller.plan_title)
+            if self.controller.move is None:
+                self._panel.show_help()
             early, self._switched_early = self._switched_early, []
             for entry in early:
                 self.switch(entry)

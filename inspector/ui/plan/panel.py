@@ -588,11 +588,14 @@ class PlanPanel(Vertical):
         self.query_one("#plan-hint", ReservedLines).lines = (text,)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Show help for the focused control."""
-        widget = event.widget
-        self._last_focused = widget
+        self._last_focused = event.widget
         # A new control has no position yet.
         self.call_after_refresh(self.query_one(PlanList).scroll_to_focus)
+        self.show_help()
+
+    def show_help(self) -> None:
+        """Show help for the control that had the focus last."""
+        widget = self._last_focused
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.show_message(widget.explanation)
         elif isinstance(widget, FoldRow):
