@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.message_lists import Conversation, resolve_plan
+from inspector.replay.message_lists import Conversation, Form, MessageDict, resolve_plan
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import Action
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.message_lists import Form, MessageDict
     from inspector.strategies.plan import Plan
 
 MOST_HELD = 8

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage, convert_to_openai_messages
 
-from inspector.adapters.gate import PlanGate
+from inspector.adapters.gate import CallReport, PlanGate
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from inspector.adapters.gate import CallReport
     from inspector.strategies.plan import Plan
 
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from litellm.integrations.custom_logger import CustomLogger
 
-from inspector.adapters.gate import PlanGate
+from inspector.adapters.gate import CallReport, PlanGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.adapters.gate import CallReport
     from inspector.strategies.plan import Plan
 
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from agents.run import ModelInputData
 
-from inspector.adapters.gate import PlanGate
+from inspector.adapters.gate import CallReport, PlanGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.adapters.gate import CallReport
     from inspector.replay.message_lists import MessageDict
     from inspector.strategies.plan import Plan
 

@@ -22,12 +22,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from inspector.adapters.gate import PlanGate
+from inspector.adapters.gate import CallReport, PlanGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.adapters.gate import CallReport
     from inspector.replay.message_lists import MessageDict
     from inspector.strategies.plan import Plan
 

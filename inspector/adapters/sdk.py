@@ -12,12 +12,11 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from inspector.adapters.gate import PlanGate
+from inspector.adapters.gate import CallReport, PlanGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.adapters.gate import CallReport
     from inspector.replay.message_lists import Form
     from inspector.strategies.plan import Plan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ActionsContainer
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,6 @@ from inspector.replay.assumptions import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CA
 from inspector.session.files import exists, expand_user
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace, _ActionsContainer
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from inspector.fleet.executors import Execution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from inspector.cli.reading import priced_inputs, read_session
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
     from inspector.report.validation import SessionValidation, Thresholds

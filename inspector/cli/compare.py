@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
     FORMATS,
@@ -31,10 +30,6 @@ from inspector.cli.output import (
     print_or_save_report,
 )
 from inspector.cli.reading import is_list, priced_inputs, read_session
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 ORDERS = ("saved", "net", "tokens", "peak", "cost", "changed", "applied", "risks", "name")
 """Names of `inspector.report.comparison.ORDERS`, the default first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,8 +14,6 @@ from inspector.cli.reading import read_session
 from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from inspector.file_history.history import FileHistory
 
 FORMATS = {"text": "for people", "md": "Markdown", "json": "for programs"}

@@ -8,7 +8,7 @@ import sys
 import threading
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from inspector import __version__
 from inspector.cli.output import CommandError, ExitCode
@@ -17,7 +17,6 @@ from inspector.errors import InspectorError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
-    from typing import BinaryIO
 
     from mcp.server.mcpserver import MCPServer
 

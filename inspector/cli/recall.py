@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import ExitStack
 from dataclasses import replace
 from io import StringIO
@@ -26,7 +26,6 @@ from inspector.report.numbers import IN_TEXT
 from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
 
     from inspector.recall.find import RecalledText, RecallSearch

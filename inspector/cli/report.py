@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from argparse import BooleanOptionalAction
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,6 @@ from inspector.session.files import is_folder
 from inspector.tokens.counter import shared_counter
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from inspector.cli.output import TextWriter
     from inspector.replay.sessions import SubagentReader
     from inspector.report.document import Report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,6 @@ from inspector.cli.output import CommandError, ExitCode, check_detector, check_t
 from inspector.cli.reading import read_session, replay_inputs
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from inspector.strategies.plan import Plan
 
 ENDINGS = (".svg", ".png")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ from inspector.cli.output import CommandError, ExitCode, ProgressLine, check_tar
 from inspector.cli.reading import is_list, resolve_targets
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
     from inspector.fleet.result_cache import ResultCache

@@ -14,16 +14,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from inspector.file_history.content import FileContent, LineRun
-from inspector.file_history.history import FileEventKind
-from inspector.file_history.operations import Patching, Replacement, Writing
-from inspector.session.model import BlockKind, Role, TextUnavailableError
+from inspector.file_history.history import FileEvent, FileEventKind, FileHistory
+from inspector.file_history.operations import FileOperation, Patching, Replacement, Writing
+from inspector.session.model import BlockKind, Role, Session, TextUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.file_history.history import FileEvent, FileHistory
-    from inspector.file_history.operations import FileOperation
-    from inspector.session.model import Session
 
 LONGEST = 200
 """Maximum length of a sentence in characters; a longer one is cut at a word."""

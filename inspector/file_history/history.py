@@ -30,12 +30,11 @@ from inspector.file_history.operations import (
 )
 from inspector.file_history.results import NOTICES, parse_notice
 from inspector.session.files import is_absolute_path, is_windows_path, joined_path, same_file
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import BlockKind, Session, TextUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from inspector.session.model import Session
 
 MOST_NEAR = 5
 LONGEST_COMMAND = 120

@@ -30,13 +30,11 @@ from inspector.file_history.results import (
     shown_windows,
     whole_text,
 )
-from inspector.file_history.shell import shell_effects
+from inspector.file_history.shell import Printed, ShellEffects, shell_effects
 from inspector.session.json import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from inspector.file_history.shell import Printed, ShellEffects
 
 
 BEGIN = "*** Begin Patch"

@@ -18,7 +18,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
@@ -29,7 +29,6 @@ from inspector.process_memory import too_little_memory, tune_gc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
     from pathlib import Path

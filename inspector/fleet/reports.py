@@ -12,13 +12,13 @@ import msgspec
 from inspector.errors import SessionError
 from inspector.fleet.executors import EndedEarlyError, Execution, FleetError, missing, no_progress
 from inspector.fleet.result_cache import ResultCache, source_of
-from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
+from inspector.fleet.session_tasks import PlanRequest, SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.engine.recorded_calls import has_all_prompts, is_reported_in_full
 from inspector.replay.engine.replay import replay
 from inspector.replay.quantity import utc_time
 from inspector.replay.sessions import SubagentReader
 from inspector.report.before_after import SetSession, before_after_report, began, set_session
-from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
+from inspector.report.folder import FolderReport, SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path
 from inspector.session.discovery import describe_folder, found_in, is_session_list
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.fleet.executors import Progress
-    from inspector.fleet.session_tasks import PlanRequest
     from inspector.report.before_after import BeforeAfterReport, SetName
-    from inspector.report.folder import FolderReport
 
 
 def report_on_folder(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inspector.fleet.executors import Job, JobLost
-from inspector.fleet.result_cache import key_of
+from inspector.fleet.result_cache import ResultCache, ResultInputs, key_of
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.token_scale import TokenScale
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.fleet.executors import Advance, SessionExecutor
-    from inspector.fleet.result_cache import ResultCache, ResultInputs
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
     from inspector.tokens.token_table import SharedCountCache

@@ -23,7 +23,7 @@ from inspector.fleet.executors import (
     missing,
     no_progress,
 )
-from inspector.fleet.result_cache import ResultCache, is_unchanged, number, source_of
+from inspector.fleet.result_cache import ResultCache, ResultInputs, is_unchanged, number, source_of
 from inspector.fleet.session_tasks import SessionResult, SessionTask, SessionTerms, SessionWork
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import StartedTotals, SubagentReader
@@ -48,7 +48,7 @@ from inspector.replay.tuning.search import (
     grouped,
     has_enough,
 )
-from inspector.replay.tuning.trials import PreparedSession, Trial, TrialTerms
+from inspector.replay.tuning.trials import Constraints, PreparedSession, Trial, TrialTerms
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.folder import UnreadSession
 from inspector.report.numbers import IN_TEXT
@@ -64,10 +64,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.fleet.executors import Advance, Progress, SessionExecutor
-    from inspector.fleet.result_cache import ResultInputs
     from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.search import FleetGroup
-    from inspector.replay.tuning.trials import Constraints
 
 
 Worked = TypeVar("Worked")

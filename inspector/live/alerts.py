@@ -18,17 +18,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.live.status import SOON_SECONDS, Activity, CacheState
+from inspector.live.status import SOON_SECONDS, Activity, CacheState, LiveSession
 from inspector.report.numbers import ON_SCREEN, elapsed, window_size
 from inspector.safe_text import one_line
-from inspector.settings import BELL, DESKTOP, NOTIFICATION
+from inspector.settings import BELL, DESKTOP, NOTIFICATION, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from inspector.live.status import LiveSession
     from inspector.replay.figure import Figure
-    from inspector.settings import Settings
 
 REARM: Final = 70 / 85
 """Share of a limit below which its rule is armed again."""

@@ -22,12 +22,11 @@ from inspector.replay.pricing.context_window import (
     agent_version,
 )
 from inspector.report.numbers import ON_SCREEN, age
-from inspector.session.model import Role
+from inspector.session.model import Message, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.session.model import Message
 
 PAUSES: Final = (300.0, 3600.0, 28_800.0)
 """Lengths of pauses that are always priced, in seconds."""

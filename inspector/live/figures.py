@@ -20,7 +20,7 @@ from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS
 from inspector.replay.figure import Band, Figure, HowKnown
 from inspector.replay.pricing.context_window import SUMMARY_TOKENS, compaction_size, context_window
 from inspector.session.files import last_written
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, Call, ContextCause, Message, Role, Session, Usage
 from inspector.session.registry import format_named
 from inspector.tokens.model_names import typical_coefficients
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from inspector.live.reading import LiveReader
     from inspector.replay.pricing.prices import Pricing
-    from inspector.session.model import Call, Message, Session, Usage
 
 
 CALLS_OF_GROWTH: Final = 60

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.errors import SessionError
 from inspector.session.files import Locator, is_folder
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import session_name
+from inspector.session.model import Session, session_name
 from inspector.session.open import open_reader
-from inspector.session.reader import FileChange
+from inspector.session.reader import FileChange, Reader
 from inspector.session.sqlite import SqliteReader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.model import Session
-    from inspector.session.reader import Reader
 
 TAIL_BYTES: Final = 4 << 20
 """Bytes read at the end of a file of lines."""

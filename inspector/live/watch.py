@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.errors import SessionError
 from inspector.live.figures import ENDED_SECONDS, LiveFigures
 from inspector.live.reading import LiveReader
-from inspector.session.discovery import RESULT_FOLDERS, list_sessions, search_places
+from inspector.session.discovery import RESULT_FOLDERS, SniffedFiles, list_sessions, search_places
 from inspector.session.files import FileState, exists, is_folder
 from inspector.session.model import LinkKind
 from inspector.session.related import locate, parent_of
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from inspector.live.status import LiveSession
     from inspector.replay.pricing.prices import Pricing
-    from inspector.session.discovery import SniffedFiles
     from inspector.session.format import Format
 
 GONE_SECONDS: Final = 30.0

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.errors import SessionError
-from inspector.session.discovery import list_sessions, search_places
+from inspector.session.discovery import Header, list_sessions, search_places
 from inspector.session.files import Locator, is_folder
-from inspector.session.model import BlockKind
+from inspector.session.model import Block, BlockKind, Session
 from inspector.session.open import open_session
 from inspector.strategies.library import at_insertion, langchain
 from inspector.strategies.library.gemini import safe_file_name
@@ -20,9 +20,6 @@ from inspector.strategies.library.gemini import safe_file_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from inspector.session.discovery import Header
-    from inspector.session.model import Block, Session
 
 
 FEWEST_CHARACTERS = 6

@@ -16,26 +16,21 @@ import msgspec
 
 from inspector.errors import SessionError
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.engine.simulation import NextCall
 from inspector.session.blocks import CHAT
 from inspector.session.formats.plain import ROLES, is_message, read_conversation
-from inspector.session.model import BlockKind, Role, TextUnavailableError
-from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, Action
+from inspector.session.model import Block, BlockKind, Message, Role, Session, TextUnavailableError
+from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, Action, Rendition
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import preset_named
 from inspector.strategies.registry import STRATEGIES
 from inspector.tokens.counter import shared_counter
-from inspector.tokens.token_table import count_session
+from inspector.tokens.token_table import TokenTable, count_session
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-    from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Block, Message, Session
-    from inspector.strategies.core.operations import Rendition
-    from inspector.tokens.token_table import TokenTable
 
 
 Form = Literal["anthropic", "openai"]

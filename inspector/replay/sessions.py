@@ -26,27 +26,27 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from inspector.errors import SessionError
-from inspector.replay.analysis.costs import cost_with_side_requests, side_spending
+from inspector.replay.analysis.costs import SideSpending, cost_with_side_requests, side_spending
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import deduplicated_prompts, is_reported_in_full, recorded_calls
 from inspector.replay.engine.renderer import Renderer
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
 from inspector.replay.engine.token_scale import CalibrationSource, calibrate_session
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.session.files import FileState, Locator
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import LinkKind
+from inspector.session.model import LinkKind, Session, SessionLink
 from inspector.session.open import open_reader, open_session
 from inspector.session.related import NO_CALL, StartedSessions, call_keys, locate, parent_of, subagents_of
 from inspector.session.sqlite import SqliteReader
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.tokens.calibration import LEAST_CALLS
-from inspector.tokens.counter import load_counter, shared_counter
-from inspector.tokens.token_table import TokenTable, count_session
+from inspector.tokens.calibration import LEAST_CALLS, BorrowedCalibration
+from inspector.tokens.counter import Counter, load_counter, shared_counter
+from inspector.tokens.token_table import CountCache, TokenTable, count_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,14 +54,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.costs import SideSpending
-    from inspector.replay.engine.replay import Replay
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import ContainedSession
-    from inspector.session.model import Session, SessionLink
-    from inspector.tokens.calibration import BorrowedCalibration
-    from inspector.tokens.counter import Counter
-    from inspector.tokens.token_table import CountCache
 
 
 MOST_BYTES = 4 << 20

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.recoveries import BEYOND, EvidenceLevel
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
-from inspector.report.recovery_words import net_words
+from inspector.report.recovery_words import NetRange, net_words
 from inspector.strategies.presets import display_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.best_plan import AsModel, PlanAsModel
     from inspector.replay.pricing.rates import Rates
-    from inspector.report.recovery_words import NetRange
 
 MOST_LISTED: Final = 5
 """Plans in the text; the JSON has all."""

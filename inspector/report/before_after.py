@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.before_after import LEAST_SESSIONS, ChangeVerdict, Statistic, difference
+from inspector.replay.analysis.before_after import LEAST_SESSIONS, ChangeVerdict, SetDifference, Statistic, difference
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compactions import compaction_aftermaths, rereads_of_calls
 from inspector.replay.figure import HowKnown, lowest_confidence
@@ -31,7 +31,7 @@ from inspector.replay.quantity import (
     quantities,
     utc_time,
 )
-from inspector.replay.sessions import StartedTotals
+from inspector.replay.sessions import StartedTotals, SubagentCosts
 from inspector.report.build_report import figure_set
 from inspector.report.catalogue import FigureSet  # noqa: TC001  needed at run time for the schema
 from inspector.report.folder import UnreadSession, summed
@@ -42,14 +42,11 @@ from inspector.session.model import LinkKind
 from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.before_after import SetDifference
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.sessions import SubagentCosts
 
 
 def written(value: float | None, unit: str) -> str:

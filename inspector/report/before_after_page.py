@@ -12,16 +12,14 @@ from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, Sess
 from inspector.report.catalogue import LOWER_BOUND, FigureSet, legend
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, NOTHING
-from inspector.report.pages.model import Line, PageContent, Section, Tile
-from inspector.report.tables import Cell, FigureCells, Table, name_cell, pointer, word
+from inspector.report.pages.model import Line, PageContent, Part, Section, Tile
+from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, pointer, word
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.report.before_after import BeforeAfterReport, ComparedGroupFacts, MeasureFacts, SetName
-    from inspector.report.pages.model import Part
-    from inspector.report.tables import Step
 
 ABOUT = "Cost per call and per session of two sets of sessions, and the confidence that they differ."
 

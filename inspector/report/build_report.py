@@ -11,19 +11,19 @@ import numpy as np
 from msgspec import structs
 
 from inspector.replay.analysis.alternatives import BreakpointPrice, breakpoint_prices, lifetime_change, next_call_cost
-from inspector.replay.analysis.best_plan import ComparedPlan, SavingPlan, compared, is_worthwhile
-from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool, resend_cost
-from inspector.replay.analysis.cache_misses import describe_evidence, sum_of
+from inspector.replay.analysis.best_plan import BestPlan, ComparedPlan, SavingPlan, compared, is_worthwhile
+from inspector.replay.analysis.breakdown import Breakdown, BreakdownRow, ResendCost, cuts_by_tool, resend_cost
+from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, describe_evidence, sum_of
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
-from inspector.replay.analysis.costs import priced_under
+from inspector.replay.analysis.costs import SideSpending, priced_under
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session, run_seconds
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
-from inspector.replay.analysis.recoveries import NO_RECOVERIES, recoveries
+from inspector.replay.analysis.recoveries import NO_RECOVERIES, Recoveries, recoveries
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.cost_sheet import outcome_explanations
-from inspector.replay.explain.explanation import cost_part_explanations, overhead_explanation
+from inspector.replay.explain.explanation import Explanation, cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import DOLLAR_DIGITS, quantities, rounded_result, utc_time
@@ -69,16 +69,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.best_plan import BestPlan
-    from inspector.replay.analysis.breakdown import BreakdownRow, ResendCost
-    from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
-    from inspector.replay.analysis.costs import SideSpending
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
-    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
-    from inspector.replay.explain.explanation import Explanation
     from inspector.report.document import ReportOptions
     from inspector.strategies.history.history import History
 

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from inspector.replay.analysis.alternatives import LifetimeChange, NextCallCost
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.cache_misses import HOUR, CauseTotal
+from inspector.replay.analysis.cache_misses import HOUR, CacheMisses, CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import FIRST_VERSION, agent_version
 from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure
@@ -31,8 +31,6 @@ from inspector.session.model import LinkKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from inspector.replay.analysis.cache_misses import CacheMisses
 
 
 CLAUDE_SETTINGS: Final = "~/.claude/settings.json"

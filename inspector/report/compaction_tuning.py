@@ -19,9 +19,9 @@ from inspector.replay.pricing.context_window import (
 )
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.replay.tuning.compaction_costs import LEAST_COMPACTIONS, EffectiveThreshold
-from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, Verdict
+from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, FleetGroup, Verdict
 from inspector.report.cache_document import CLAUDE_SETTINGS
-from inspector.report.export import COMPACTION_SETTINGS, ExportError, default_threshold, export_compaction
+from inspector.report.export import COMPACTION_SETTINGS, Exported, ExportError, default_threshold, export_compaction
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_path
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.replay.tuning.compaction_costs import CompactedSession, IdleOutcome, ThresholdChoice, ThresholdTable
-    from inspector.replay.tuning.search import FleetGroup
-    from inspector.report.export import Exported
 
 LATE = 1.1
 """Compactions that fire at this multiple of the configured threshold, or above, are reported as late."""

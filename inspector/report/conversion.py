@@ -13,12 +13,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from inspector.replay.message_lists import media_notice, recorded_part, tool_input
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import Block, BlockKind, Call, Message, Role, Session, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from inspector.session.model import Block, Call, Message, Session, Usage
 
 
 TEXTS = frozenset({BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT})

@@ -16,7 +16,7 @@ from inspector.errors import InspectorError
 from inspector.hook.compiled import applied, left_out, partly_applied
 from inspector.replay.pricing.context_window import CLAUDE_BUFFER, CLAUDE_SUMMARY, CODEX_SHARE, DEFAULT_THRESHOLDS
 from inspector.session.registry import format_named
-from inspector.strategies.core.strategy import Parametrized
+from inspector.strategies.core.strategy import AgentSettings, Parametrized, Strategy
 from inspector.strategies.history.tools import known_tools
 from inspector.strategies.library.old_results import TIERS, TieredStale
 from inspector.strategies.plan import Plan
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from inspector.session.model import Session
     from inspector.strategies.core.parameters import Parameter
-    from inspector.strategies.core.strategy import AgentSettings, Strategy
 
 
 class ExportError(InspectorError):

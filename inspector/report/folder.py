@@ -32,7 +32,7 @@ from inspector.replay.analysis.costs import SideSpending, side_spending
 from inspector.replay.analysis.recoveries import NeededLater, recoveries_to_break_even
 from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import HowKnown, lowest_confidence
 from inspector.replay.quantity import (
     DOLLAR_DIGITS,
@@ -58,7 +58,6 @@ from inspector.session.related import parent_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from inspector.replay.engine.replay import Replay
     from inspector.strategies.plan import Plan
 
 

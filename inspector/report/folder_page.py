@@ -17,7 +17,7 @@ from inspector.report.catalogue import FigureSet, Saving, legend, totals_shown
 from inspector.report.folder import Distribution, FolderPlan, MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
-from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
+from inspector.report.pages.model import Chart, Line, PageContent, Part, Section, Tile, note_line
 from inspector.report.recovery_words import net_of, recovery_words, refetches_of
 from inspector.report.sentences import REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_uncertain_saving
 from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, marks_in, name_cell, plan_letter, word
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.report.folder import FolderLifetimeFacts, FolderReport, SessionRow
-    from inspector.report.pages.model import Part
 
 MOST_AND_LEAST = 10
 """Sessions listed at each end."""

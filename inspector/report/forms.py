@@ -14,18 +14,15 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.quantity import quantities
-from inspector.report.before_after import SessionPart
+from inspector.report.before_after import BeforeAfterReport, SessionPart
 from inspector.report.catalogue import FigureSet
-from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
-from inspector.report.folder import folder_misses
+from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall, Report
+from inspector.report.folder import FolderReport, folder_misses
 from inspector.report.layout import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from inspector.report.before_after import BeforeAfterReport
-    from inspector.report.document import Report
-    from inspector.report.folder import FolderReport
     from inspector.report.tuning import TuneReport
 
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from msgspec import Struct
 
 import inspector
-from inspector.file_history.changelog import ChangeSource
-from inspector.file_history.content import LineRun
-from inspector.file_history.history import FileEventKind
+from inspector.file_history.changelog import ChangelogEntry, ChangeSource
+from inspector.file_history.content import FileContent, Gap, LineRun
+from inspector.file_history.history import FileEvent, FileEventKind, FileHistory, KnownFile
 from inspector.replay.quantity import Count, about
 from inspector.report.document import SCHEMA_VERSION
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page, broken_after_commas
@@ -29,10 +29,10 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path, without_secrets
 from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
 from inspector.session.files import exists, relative_path
-from inspector.session.model import BlockKind, first_name
+from inspector.session.model import BlockKind, Diagnostic, Session, first_name
 from inspector.session.registry import PLUG_INS as FORMAT_PLUG_INS
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
-from inspector.strategies.core.parameters import ParameterKind
+from inspector.strategies.core.parameters import Parameter, ParameterKind, ParameterValue
 from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.old_results import TieredStale
 from inspector.strategies.presets import PRESETS
@@ -41,15 +41,10 @@ from inspector.strategies.registry import PLUG_INS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.file_history.changelog import ChangelogEntry
-    from inspector.file_history.content import FileContent, Gap
-    from inspector.file_history.history import FileEvent, FileHistory, KnownFile
     from inspector.plug_ins import PlugIn
     from inspector.report.session_summary import SessionSummary
     from inspector.session.discovery import Header
     from inspector.session.format import Detection, Format
-    from inspector.session.model import Diagnostic, Session
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.registry import StrategyType
 
 

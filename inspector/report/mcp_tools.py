@@ -15,22 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError, SessionError
 from inspector.file_history.changelog import generate_changelog
-from inspector.file_history.history import file_history
-from inspector.recall.find import RecalledText, find_in, sessions_at
+from inspector.file_history.history import FileHistory, file_history
+from inspector.recall.find import RecalledText, RecallSearch, find_in, sessions_at
 from inspector.recall.originals import original_of
 from inspector.report.listings import changelog_document, state_document, state_notes, state_text
 from inspector.report.secret_redaction import SecretRedactor
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.session.open import open_session
 from inspector.session.related import full_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.file_history.history import FileHistory
-    from inspector.recall.find import RecallSearch
     from inspector.session.discovery import Header
-    from inspector.session.model import Session
 
 PAGE_CHARACTERS = 8_000
 """Maximum characters of text in one answer."""

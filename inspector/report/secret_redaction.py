@@ -35,13 +35,12 @@ from inspector.report.secret_rules import (
     secrets_in,
 )
 from inspector.report.tool_words import result_words
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Session, TextUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from inspector.report.secret_rules import Finder
-    from inspector.session.model import Session
 
 Document = TypeVar("Document", bound=Struct)
 

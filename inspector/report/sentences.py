@@ -10,28 +10,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from inspector.hook.records import TRIMS, trims
+from inspector.hook.records import TRIMS, Trim, trims
 from inspector.recall.originals import has_original, state_folder
 from inspector.replay.analysis.compactions import CompactionTotals
 from inspector.replay.analysis.forecast import MASKING, TURNS_OF_A_MODEL, widened
 from inspector.replay.assumptions import RunsPerDay
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, quantity
-from inspector.report.catalogue import UncertainSaving
-from inspector.report.numbers import ABOUT, IN_TEXT, ON_SCREEN, rounded, with_minus_sign
+from inspector.report.catalogue import ProjectionFacts, UncertainSaving
+from inspector.report.numbers import ABOUT, IN_TEXT, ON_SCREEN, NumberFormat, rounded, with_minus_sign
 from inspector.report.secret_redaction import shown_name, shown_path
-from inspector.session.model import LinkKind
+from inspector.session.model import LinkKind, Session
 from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from inspector.hook.records import Trim
     from inspector.replay.explain.explanation import Explanation
     from inspector.replay.sessions import StartedTotals, SubagentCost, SubagentCosts
-    from inspector.report.catalogue import ProjectionFacts
-    from inspector.report.numbers import NumberFormat
-    from inspector.session.model import Session
 
 
 def compactions_words(found: CompactionTotals, numbers: NumberFormat) -> str:

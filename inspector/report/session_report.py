@@ -19,13 +19,13 @@ from inspector.replay.analysis.best_plan import (
     priced_baseline,
     replays_of,
 )
-from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.breakdown import Breakdown, ResentBlock
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.compactions import compaction_totals
 from inspector.replay.analysis.context_blocks import system_tokens
 from inspector.replay.analysis.costs import cost_with_side_requests, model_costs, recorded_costs, side_spending
-from inspector.replay.analysis.reuse import ReuseScan, find_reuse
-from inspector.replay.engine.replay import replay
+from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan, find_reuse
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.explain.explanation import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import DOLLAR_DIGITS, rounded_result, utc_time
@@ -51,7 +51,7 @@ from inspector.report.document import (
     TokenFacts,
 )
 from inspector.report.export import part_of
-from inspector.report.numbers import IN_TEXT, rounded
+from inspector.report.numbers import IN_TEXT, NumberFormat, rounded
 from inspector.report.secret_redaction import (
     SecretRedactor,
     excerpt,
@@ -60,7 +60,7 @@ from inspector.report.secret_redaction import (
     without_secrets,
 )
 from inspector.report.sentences import without_texts
-from inspector.session.model import BlockKind, session_name
+from inspector.session.model import BlockKind, Session, session_name
 from inspector.session.unknown_parts import unknown_parts
 from inspector.strategies.plan import Plan
 
@@ -68,15 +68,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.analysis.best_plan import AsModel
-    from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.costs import RecordedCost
-    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.engine.replay import Replay
     from inspector.replay.sessions import SubagentCosts
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
-    from inspector.report.numbers import NumberFormat
-    from inspector.session.model import Session
 
 HEAVIEST = 5
 """Number of the costliest tool results to list."""

@@ -27,14 +27,13 @@ from inspector.plug_ins import versions as plug_in_versions
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.token_scale import apportion
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.model import BlockKind, Role, SideCall, Usage, first_prompt
+from inspector.session.model import BlockKind, Call, Role, Session, SideCall, Usage, first_prompt
 from inspector.session.open import open_reader
 from inspector.session.related import locate, parent_of, without_copied_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from inspector.session.model import Call, Session
 
 FIRST_BYTES = 1 << 20
 """Bytes of a session read for a first look; most sessions are shorter."""

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts, part_label
+from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, ToolCuts, part_label
 from inspector.replay.analysis.cache_misses import CauseTotal, duration
 from inspector.replay.analysis.context_blocks import UNRECORDED
-from inspector.replay.analysis.costs import ModelCost
+from inspector.replay.analysis.costs import ModelCost, SideSpending
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import SETTING
-from inspector.replay.quantity import Output, quantity
+from inspector.replay.quantity import How, Output, quantity
 from inspector.report.as_model import as_model_rows, beyond_window_words
-from inspector.report.cache_document import CacheMissesFacts
-from inspector.report.catalogue import TierFacts, format_figure, legend
+from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts
+from inspector.report.catalogue import ExplanationFacts, InputFacts, PlanFacts, TierFacts, format_figure, legend
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -70,13 +70,8 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from inspector.replay.analysis.alternatives import LifetimeChange, ModelSwitch, NextCallCost
-    from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.costs import SideSpending
     from inspector.replay.figure import Band
-    from inspector.replay.quantity import How
-    from inspector.report.cache_document import CacheMissFacts
-    from inspector.report.catalogue import ExplanationFacts, InputFacts, PlanFacts
     from inspector.report.document import Report, SessionFacts, TokenFacts
     from inspector.report.folder import FolderLifetimeFacts
     from inspector.report.tables import TotalsRow

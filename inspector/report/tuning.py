@@ -22,10 +22,10 @@ from inspector.replay.analysis.recoveries import (
     recoveries_to_break_even,
 )
 from inspector.replay.figure import HowKnown
-from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, Known, Unit, about, figure
+from inspector.replay.quantity import DOLLAR_DIGITS, PERCENT_DIGITS, Count, How, Known, Unit, about, figure
 from inspector.replay.sessions import StartedTotals
 from inspector.replay.tuning.search import LEAST_CALLS, LEAST_SESSIONS, UNTRIED, Verdict, best_untried, curves_through
-from inspector.replay.tuning.trials import PER, WORSE_OF, Constraints, pareto_front
+from inspector.replay.tuning.trials import PER, WORSE_OF, Constraints, TrialTable, pareto_front
 from inspector.report.catalogue import ExpectedRefetches
 from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.quantity import How
     from inspector.replay.tuning.search import LimitCurve, TunedGroup
-    from inspector.replay.tuning.trials import TrialTable
     from inspector.strategies.plan import Plan
 
 MODELS_NAMED = 3

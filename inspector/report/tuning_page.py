@@ -33,10 +33,10 @@ from inspector.report.layout import (
     plain,
 )
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
+from inspector.report.pages.model import Chart, Code, Line, PageContent, Part, Section, Tile, note_line
 from inspector.report.recovery_words import needed_words, net_of, net_words, refetch_range, refetch_words, refetches_of
 from inspector.report.sentences import EXPERIMENTS, REPLAY_CAVEAT, UNCERTAIN_ANSWERS, describe_turn_range
-from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
+from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.tuning import BeyondPlan, CurvePoint, FrontPoint, TunedSession, missing_amount
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from inspector.report.compaction_tuning import CompactionGroup
-    from inspector.report.pages.model import Part
-    from inspector.report.tables import Step
     from inspector.report.tuning import CurveFacts, TunedGroupFacts, TunedPlan, TuneReport
 
 

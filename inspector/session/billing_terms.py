@@ -8,13 +8,12 @@ OpenAI's usage, by modality in Gemini's. Default values, under any name, are dro
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.json import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
 USUAL = frozenset({"", "standard", "default", "auto", "standard_only", "not_available", "global", "none", "null"})
 """Values that mean the default terms."""

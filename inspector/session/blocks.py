@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from msgspec import structs
 
@@ -19,7 +19,6 @@ from inspector.session.model import PREVIEW_CHARACTERS, Block, BlockKind, Media,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     BlocksOfRecord = Callable[[bytes, Origin], Iterable["TextBlock"]]
     Place = tuple[int, int | str]

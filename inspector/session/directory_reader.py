@@ -9,16 +9,14 @@ from inspector.errors import SessionError
 from inspector.session.blocks import NamedTexts
 from inspector.session.files import SETTLE_SECONDS, FileState, open_error_message, open_for_reading
 from inspector.session.json import lenient_json
-from inspector.session.model import Diagnostic, TextUnavailableError
-from inspector.session.reader import FileChange, ReadingProgress, Record
+from inspector.session.model import Diagnostic, Session, TextUnavailableError
+from inspector.session.reader import FileChange, ReadingProgress, Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from inspector.session.json_reader import SidecarFile
-    from inspector.session.model import Session
-    from inspector.session.reader import RecordInterpreter
 
 FILES_AT_ONCE = 200
 """Number of files per batch: progress is reported and other tasks may run after each."""

@@ -18,13 +18,12 @@ import stat
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from inspector.errors import SessionError, TemporaryFolderError, UnreadableFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
 
 SEPARATOR = "#"

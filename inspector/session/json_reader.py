@@ -10,26 +10,23 @@ its file is one of `Session.files`. A *sidecar* only adds data about content of 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from inspector.errors import SessionError
 from inspector.session.blocks import FileTexts, MemoryTexts
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator, is_file, open_for_reading
-from inspector.session.json import FileNode, is_whole_json, lenient_json
+from inspector.session.json import FileNode, Node, is_whole_json, lenient_json
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.reader import FileChange, ReadingProgress
+from inspector.session.reader import DocumentInterpreter, FileChange, Reader, ReadingProgress, RecordInterpreter
 from inspector.session.registry import detect
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
-    from inspector.session.json import Node
     from inspector.session.model import Session, TextSource
-    from inspector.session.reader import DocumentInterpreter, Reader, RecordInterpreter
 
 
 MOST_DOCUMENTS = 1000

@@ -21,7 +21,7 @@ from inspector.errors import SessionError
 from inspector.session.discovery import describe_folder
 from inspector.session.files import FileState, Locator, is_folder, open_for_reading, temporary_folder
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.reader import FileChange, ReadingProgress
+from inspector.session.reader import FileChange, Reader, ReadingProgress
 from inspector.session.registry import detect, format_named
 from inspector.session.zstd import ZSTANDARD, DamagedError, is_zstd, unpacked, unpacked_beginning
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from inspector.session.model import Session
-    from inspector.session.reader import Reader
 
 
 HEAD_BYTES = 4096

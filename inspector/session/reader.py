@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from inspector.plug_ins import FORMATS, failure_of
 from inspector.session.builder import SessionBuilder
-from inspector.session.json import ObjectDecoder, object_nodes
-from inspector.session.model import Origin
+from inspector.session.json import LineDecoder, Node, ObjectDecoder, object_nodes
+from inspector.session.model import Origin, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json import LineDecoder, Node
-    from inspector.session.model import Session
 
 
 class ReadingProgress(NamedTuple):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.errors import SessionError
 from inspector.session.files import Locator, is_folder, temporary_folder
 from inspector.session.follow import Follower
-from inspector.session.model import NO_MESSAGE
+from inspector.session.model import NO_MESSAGE, Session
 from inspector.session.open import open_session
 from inspector.session.sniff import Sample
 from inspector.session.sqlite import read_database
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 class UsageTotals(NamedTuple):

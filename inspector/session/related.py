@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from inspector.session.files import Locator, exists
-from inspector.session.format import ContainedSession
-from inspector.session.model import BlockKind, LinkKind
+from inspector.session.format import ContainedSession, FullOutput
+from inspector.session.model import BlockKind, Call, LinkKind, Message, RecordedTotals, Session, SessionLink, SideCall
 from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
-
-    from inspector.session.format import FullOutput
-    from inspector.session.model import Call, Message, RecordedTotals, Session, SessionLink, SideCall
 
 
 def parent_of(session: Session) -> SessionLink | None:

@@ -6,13 +6,10 @@ found without comparing shared chunks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count
 from operator import is_not
-from typing import TYPE_CHECKING, Any, Final, Self, SupportsIndex, TypeVar, overload
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any, Final, Self, SupportsIndex, TypeVar, overload
 
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)

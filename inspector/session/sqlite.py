@@ -29,15 +29,13 @@ from inspector.errors import InspectorError, SessionError
 from inspector.session.blocks import NamedTexts
 from inspector.session.files import FileState, Locator, temporary_folder
 from inspector.session.json import clean_text
-from inspector.session.model import Diagnostic, TextUnavailableError
+from inspector.session.model import Diagnostic, Origin, Session, TextUnavailableError
 from inspector.session.reader import FileChange, Interpreter, ReadingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
-
-    from inspector.session.model import Origin, Session
 
 
 Found = TypeVar("Found")

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, TypeGuard
 
 from msgspec import Struct, msgpack
 
@@ -31,7 +31,6 @@ from inspector.session.snapshot_list import ListSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import IO, TypeGuard
 
     from inspector.session.model import TextSource
     from inspector.session.reader import Reader

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from inspector.errors import InspectorError
 from inspector.session.files import open_for_reading
@@ -11,7 +11,6 @@ from inspector.session.files import open_for_reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import BinaryIO
 
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
 """Magic number, without its last byte (RFC 8878, 3.1.1)."""

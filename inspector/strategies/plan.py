@@ -29,15 +29,13 @@ import tomli_w
 
 from inspector.errors import InspectorError
 from inspector.strategies import registry
-from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.strategy import DEFAULT_WINDOW, TriggeredStrategy
+from inspector.strategies.core.parameters import ParameterError, ParameterKind, ParameterValue
+from inspector.strategies.core.strategy import DEFAULT_WINDOW, Strategy, TriggeredStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from inspector.session.model import Session
-    from inspector.strategies.core.parameters import ParameterValue
-    from inspector.strategies.core.strategy import Strategy
 
 
 class SpecificationError(InspectorError, ValueError):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from inspector.plug_ins import STRATEGIES as GROUP
 from inspector.plug_ins import PlugIns, UnusablePlugInError, failure_of
-from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ParameterError
-from inspector.strategies.core.strategy import FittedStrategy
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS, Parameter, ParameterError, ParameterValue
+from inspector.strategies.core.strategy import FittedStrategy, ScheduledStrategy, SequentialStrategy, Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from inspector.plug_ins import PlugIn
     from inspector.session.model import Session
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
-    from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, Strategy
 
     StrategyType = type[ScheduledStrategy] | type[SequentialStrategy]
 

@@ -54,18 +54,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from inspector.session.model import BlockKind
+from inspector.session.model import Block, BlockKind, Media, Message, Session
 from inspector.session.snapshot_list import unchanged
 from inspector.tokens.model_names import is_openai, model_version, parse_model_name, typical_coefficients
-from inspector.tokens.prefix_counts import EMPTY_ROW, digest_of
+from inspector.tokens.prefix_counts import EMPTY_ROW, CountedTexts, TextColumns, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from inspector.session.model import Block, Media, Message, Session
-    from inspector.tokens.prefix_counts import CountedTexts, TextColumns
 
 
 BYTES_PER_DOCUMENT_TOKEN = 4

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.atomic_files import cache_folder, evict, replacing
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Session, TextUnavailableError
 from inspector.tokens.block_tokens import BlockColumns, estimated
 from inspector.tokens.counter import Counter, EstimateCounter
 from inspector.tokens.prefix_counts import CountedTexts, KnownText, TextColumns, digest_of, tokens_of_pieces
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
-
-    from inspector.session.model import Session
 
 
 VERSION = 1

@@ -13,13 +13,12 @@ from textual.binding import Binding
 from textual.keys import Keys
 
 from inspector.ui.actions import parts, screens
-from inspector.ui.actions.action import UserAction
+from inspector.ui.actions.action import Table, UserAction
 from inspector.ui.main import screen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.ui.actions.action import Table
 
 TABLES: Final[tuple[Table, ...]] = tuple(
     table

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import STUDY
-from inspector.ui.controller.host import Change
-from inspector.ui.explain import ExplainScreen
+from inspector.ui.controller.host import Change, IsCancelled, Post
+from inspector.ui.explain import Explained, ExplainScreen
 from inspector.ui.part_names import COST
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
 
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.explain import Explained
     from inspector.ui.help.palette import PaletteCommand
     from inspector.ui.outcome import Outcome
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import SystemCommand
 from textual.events import Mount, ScreenResume, ScreenSuspend
-from textual.notifications import Notify
+from textual.notifications import Notify, SeverityLevel
 from textual.reactive import Reactive
 from textual.screen import Screen
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.driver import Driver
     from textual.message import Message
-    from textual.notifications import SeverityLevel
     from textual.widget import AwaitMount
 
     from inspector.report.session_summary import ReadSummary

@@ -8,11 +8,11 @@ from msgspec import Struct
 from textual.containers import Vertical
 from textual.content import Content
 from textual.keys import format_key
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.style import Style
 from textual.widget import Widget
 
-from inspector.ui.actions.action import ACTIONS_BY_NAME, bindings, key_name
+from inspector.ui.actions.action import ACTIONS_BY_NAME, UserAction, bindings, key_name
 from inspector.ui.actions.screens import MENU
 from inspector.ui.toolkit.one_line import ACTION
 from inspector.ui.toolkit.pane import set_subtitle
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.dom import DOMNode
     from textual.geometry import Size
-    from textual.screen import Screen
-
-    from inspector.ui.actions.action import UserAction
 
 
 GAP: Final = 2

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from inspector.report.secret_redaction import USER_NAME
+from inspector.report.secret_redaction import USER_NAME, SecretRedactor
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.report.secret_redaction import SecretRedactor
 
 SIGN = "•"
 

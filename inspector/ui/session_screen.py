@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from time import time
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.style import Style
-from textual import on
+from textual import events, on
 from textual.getters import query_one
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
@@ -22,10 +22,6 @@ from inspector.ui.toolkit.single_result_screen import JobResult, ScreenJobs, ope
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
-    from typing import Any
-
-    from textual import events
     from textual.geometry import Size
     from textual.timer import Timer
 

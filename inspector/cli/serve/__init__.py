@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from inspector.cli.output import CommandError, ExitCode, narrate, write
 from inspector.cli.reading import resolve_targets
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 LOOPBACK = "127.0.0.1"
 MOST_PORTS = 65_535

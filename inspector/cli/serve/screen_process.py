@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 from textual_serve.app_service import AppService
-from textual_serve.download_manager import DownloadManager
+from textual_serve.download_manager import Download, DownloadManager
 
 from inspector.errors import InspectorError
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import AsyncGenerator, Mapping
 
     from aiohttp import web
-    from textual_serve.download_manager import Download
 
 
 USUAL_COLUMNS = 80

@@ -48,11 +48,11 @@ from inspector.replay.analysis.cache_misses import (
     lifetimes,
     readable_tokens,
 )
-from inspector.replay.cache.agent_breakpoints import LEAST, MOST, RULES
+from inspector.replay.cache.agent_breakpoints import LEAST, MOST, RULES, AgentRule
 from inspector.replay.cache.cache_models import CACHE_MODELS, cache_model_for
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.context_window import (
     AFTER_SECONDS,
@@ -66,7 +66,7 @@ from inspector.replay.pricing.context_window import (
 from inspector.replay.pricing.price_tables import models_of_provider
 from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure, utc_time
-from inspector.session.model import ContextCause
+from inspector.session.model import ContextCause, Session
 from inspector.tokens.model_names import Categorical, parse_model_name
 
 if TYPE_CHECKING:
@@ -75,9 +75,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.cache_misses import CacheMisses, Evidence
-    from inspector.replay.cache.agent_breakpoints import AgentRule
-    from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Session
 
 
 class ModelSwitch(FigureResult, frozen=True, kw_only=True):

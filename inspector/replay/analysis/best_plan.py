@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Struct
 
-from inspector.replay.analysis.hazards import drops_text, hazards_of, kinds_left_out, orphaned_pairs
-from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
-from inspector.replay.analysis.recoveries import net_share, recoveries
-from inspector.replay.engine.inputs import as_other_model
+from inspector.replay.analysis.hazards import Hazard, drops_text, hazards_of, kinds_left_out, orphaned_pairs
+from inspector.replay.analysis.plan_outcome import Savings, break_even_call, savings_of
+from inspector.replay.analysis.recoveries import Recoveries, net_share, recoveries
+from inspector.replay.engine.inputs import ReplayInputs, as_other_model
 from inspector.replay.engine.renderer import ReplayCancelledError
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import Figure, HowKnown
-from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
+from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES, FailedPlugInError, strategy_for
@@ -41,14 +41,8 @@ from inspector.strategies.registry import STRATEGIES, FailedPlugInError, strateg
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from inspector.replay.analysis.hazards import Hazard
-    from inspector.replay.analysis.plan_outcome import Savings
-    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan
-    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.ledger import Figures
-    from inspector.replay.engine.replay import Replay
-    from inspector.replay.quantity import How
     from inspector.session.model import BlockKind, Session
 
 

@@ -30,11 +30,12 @@ from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS, MissCaus
 from inspector.replay.cache.prompt_usage import UNCHANGED
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
+from inspector.replay.engine.replay import Replay
 from inspector.replay.engine.replay import replay as replay_of
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.billing_terms import BillingTerms
-from inspector.session.model import BlockKind, ContextCause, LinkKind
+from inspector.session.model import BlockKind, Context, ContextCause, LinkKind, ReportedMiss, Session
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.engine.prompt_layout import ContextLayout
-    from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Context, ReportedMiss, Session
 
     Integers = NDArray[np.int64]
 

@@ -25,12 +25,13 @@ from msgspec import structs
 from inspector.replay.analysis.alternatives import IdleRule, idle_rule, is_idle_compaction
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.prompt_layout import PromptLayout
+from inspector.replay.engine.replay import Replay
 from inspector.replay.engine.replay import replay as replay_plan
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.context_window import AFTER_SECONDS
 from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
-from inspector.session.model import ContextCause
+from inspector.session.model import Call, ContextCause, Session
 from inspector.strategies.history.history import History
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.replay import Replay
     from inspector.replay.engine.token_scale import TokenScale
-    from inspector.session.model import Call, Session
 
 
 MANUAL = "manual"

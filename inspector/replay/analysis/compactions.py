@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
 from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.costs import side_spending
 from inspector.replay.cache.miss_causes import MissCause
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.file_history.history import FileEventKind
+from inspector.file_history.history import FileEvent, FileEventKind, FileHistory
 from inspector.file_history.shell import first_word, shell_effects
 from inspector.replay.analysis.context_blocks import (
     AROUND_TEXTS,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.file_history.history import FileEvent, FileHistory
     from inspector.replay.analysis.breakdown import ResendCost
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import HowKnown

@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import numpy as np
 from msgspec import Struct, structs
 
-from inspector.replay.analysis.alternatives import compacted_tokens, idle_rule, main_calls
+from inspector.replay.analysis.alternatives import IdleRule, compacted_tokens, idle_rule, main_calls
 from inspector.replay.assumptions import DAYS_PER_MONTH, RunsPerDay
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.context_window import SUMMARY_TOKENS
-from inspector.replay.pricing.rates import CallRates, RateColumn
+from inspector.replay.pricing.rates import CallRates, RateColumn, Rates
 from inspector.replay.quantity import Count, Known, about
 
 if TYPE_CHECKING:
@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.alternatives import IdleRule
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.pricing.rates import Rates
     from inspector.session.model import Session
 
     Floats = NDArray[np.float64]

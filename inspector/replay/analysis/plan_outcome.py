@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from inspector.replay.cache.prompt_usage import price_cache_rewrites
+from inspector.replay.cache.prompt_usage import CacheRewriteCosts, price_cache_rewrites
 from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.replay.quantity import FigureResult, Known, Unit, figure
 
 if TYPE_CHECKING:
-    from inspector.replay.cache.prompt_usage import CacheRewriteCosts
     from inspector.replay.engine.ledger import Figures, Ledger
     from inspector.replay.engine.replay import Replay
 

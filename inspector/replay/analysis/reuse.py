@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 import numpy as np
 
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import BlockKind, Message, TextUnavailableError
 from inspector.session.snapshot_list import unchanged
 from inspector.strategies.history.reads import PATH_ARGUMENTS, decoded
 from inspector.strategies.history.tools import ToolKind, tool_kind
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Message
     from inspector.strategies.history.history import History
 
 

@@ -27,12 +27,12 @@ from inspector.replay.analysis.recoveries import (
     envelope,
     expected_refetches,
 )
-from inspector.replay.engine.replay import replay
-from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.replay.engine.replay import Replay, replay
+from inspector.replay.figure import Figure, HowKnown, lowest_confidence
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parameters import ParameterError, ParameterKind, ValueScale
-from inspector.strategies.core.strategy import ScheduledStrategy
+from inspector.strategies.core.parameters import Parameter, ParameterError, ParameterKind, ParameterValue, ValueScale
+from inspector.strategies.core.strategy import ScheduledStrategy, Strategy
 from inspector.strategies.registry import unit_of, value_of, with_value
 
 if TYPE_CHECKING:
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.ledger import Figures
-    from inspector.replay.engine.replay import Replay
-    from inspector.replay.figure import Figure
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
-    from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
 

@@ -43,11 +43,11 @@ from inspector.replay.analysis.context_breakdown import Grouping, Scope, context
 from inspector.replay.analysis.forecast import NINE_OF_TEN, read_spread
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.recorded_calls import counted_twice, deduplicated_prompts
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.engine.simulation import CLEARED, results_by_call_id
 from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.replay.quantity import DOLLAR_DIGITS, SHARE_DIGITS, Count, about
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.session.reading_check import compare_followed, independent_totals, totals_of
 from inspector.strategies.core.operations import ReplaceText
 from inspector.strategies.history.history import History
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Session
     from inspector.tokens.calibration import ResponseModel
 
 

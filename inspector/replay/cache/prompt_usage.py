@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inspector.replay.pricing.rates import RateColumn
+from inspector.replay.pricing.rates import RateColumn, ServedPrompts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.cache.cache_models import CacheColumns, CacheModel, ReadOdds
-    from inspector.replay.pricing.rates import ServedPrompts
     from inspector.session.model import Usage
 
     Integers = NDArray[np.int64]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from inspector.strategies.core.operations import Action
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.renderer import Renderer, Stack
     from inspector.strategies.core.strategy import Decision
-    from inspector.strategies.history.history import History
 
     Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 

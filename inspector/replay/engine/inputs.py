@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.cache.agent_breakpoints import LEAST, agent_rule
+from inspector.replay.cache.agent_breakpoints import LEAST, AgentRule, agent_rule
 from inspector.replay.cache.cache_models import (
     CacheColumns,
     CacheObservations,
@@ -20,34 +20,28 @@ from inspector.replay.cache.cache_models import (
 )
 from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.cache.prompt_usage import PromptUsage
-from inspector.replay.engine.prompt_edits import Breakpoints, PromptEdits
+from inspector.replay.engine.prompt_edits import Breakpoints, PromptEdits, ReusablePrefix
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.renderer import Renderer
 from inspector.replay.engine.simulation import PromptSizes, plan_edits
-from inspector.replay.engine.token_scale import ResponseTokens, TokenScale, apportioned_usage
+from inspector.replay.engine.token_scale import CalibrationSource, ResponseTokens, TokenScale, apportioned_usage
 from inspector.replay.figure import HowKnown
-from inspector.replay.pricing.context_window import context_window
+from inspector.replay.pricing.context_window import ContextWindow, context_window
 from inspector.replay.pricing.prices import Pricing
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Call
 from inspector.strategies.plan import Plan
-from inspector.tokens.model_names import parse_model_name
+from inspector.tokens.model_names import Categorical, parse_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from inspector.replay.cache.agent_breakpoints import AgentRule
     from inspector.replay.cache.cache_models import CacheModel
     from inspector.replay.engine.edits import Edits
-    from inspector.replay.engine.prompt_edits import ReusablePrefix
-    from inspector.replay.engine.token_scale import CalibrationSource
-    from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
-    from inspector.session.model import Call
     from inspector.strategies.history.history import History
-    from inspector.tokens.model_names import Categorical
     from inspector.tokens.token_table import TokenTable
 
 _LEAST_RESPONSE_SECONDS = 2.0

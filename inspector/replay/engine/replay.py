@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.replay.engine.edits import RECORDED
+from inspector.replay.engine.edits import RECORDED, Edits
 from inspector.replay.engine.ledger import (
     Figures,
     Ledger,
@@ -19,7 +19,7 @@ from inspector.replay.engine.ledger import (
     served_usage,
 )
 from inspector.replay.engine.prompt_edits import PromptEdits
-from inspector.replay.engine.simulation import plan_edits
+from inspector.replay.engine.simulation import NextCall, plan_edits
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import Action, Rendition
 from inspector.strategies.registry import raise_for_plug_in
@@ -27,9 +27,7 @@ from inspector.strategies.registry import raise_for_plug_in
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.engine.simulation import NextCall
     from inspector.replay.pricing.rates import ServedPrompts
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan

@@ -25,9 +25,9 @@ from inspector.errors import InspectorError
 from inspector.replay.engine.edits import RECORDED, Edits, Estimate, ModelCall, Notice, Reason, effective_edits
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import BatchedRun, batched_schedule, batching_of
-from inspector.strategies.core.operations import Action, ReplaceText
+from inspector.strategies.core.operations import Action, Rendition, ReplaceText
 from inspector.strategies.core.strategy import Choice, Decision, ScheduledStrategy, SequentialStrategy, in_use
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.engine.renderer import Renderer, Stack
-    from inspector.strategies.core.operations import Rendition
     from inspector.strategies.core.strategy import CallContext, Run, Schedule, Strategy
-    from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
 
 

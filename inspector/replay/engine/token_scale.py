@@ -32,8 +32,8 @@ import numpy as np
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.engine.recorded_calls import RecordedCalls, deduplicated_prompts, recorded_calls
 from inspector.replay.figure import HowKnown
-from inspector.session.model import BlockKind, LinkKind
-from inspector.tokens.block_tokens import block_media_tokens, image_rule
+from inspector.session.model import BlockKind, LinkKind, RecordedTotals, Session, Usage
+from inspector.tokens.block_tokens import ImageRule, block_media_tokens, image_rule
 from inspector.tokens.calibration import (
     LEAST_CALLS,
     BorrowedCalibration,
@@ -50,9 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.engine.prompt_layout import PromptLayout
-    from inspector.session.model import RecordedTotals, Session, Usage
     from inspector.strategies.history.history import History
-    from inspector.tokens.block_tokens import ImageRule
     from inspector.tokens.token_table import TokenTable
 
     Integers = NDArray[np.int64]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.breakdown import Breakdown, results_by_difference
-from inspector.replay.analysis.compaction_forecast import compaction_forecasts
-from inspector.replay.analysis.compactions import compaction_totals
+from inspector.replay.analysis.breakdown import Breakdown, BreakdownRow, ResentBlock, results_by_difference
+from inspector.replay.analysis.compaction_forecast import CompactionForecast, compaction_forecasts
+from inspector.replay.analysis.compactions import CompactionTotals, compaction_totals
 from inspector.replay.analysis.costs import model_costs, recorded_costs, side_spending
 from inspector.replay.analysis.forecast import CacheSpread, project_runs, project_session, run_seconds
-from inspector.replay.analysis.plan_outcome import cache_read_share
+from inspector.replay.analysis.plan_outcome import CacheEffects, PlanOutcome, cache_read_share
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.explain.explanation import (
     Explanation,
@@ -35,21 +35,16 @@ from inspector.replay.explain.explanation import (
     resent_explanation,
     side_explanation,
 )
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import Band, Figure, HowKnown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
-    from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.compactions import CompactionTotals
     from inspector.replay.analysis.costs import ModelCost, RecordedCost, SideSpending
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
-    from inspector.replay.analysis.plan_outcome import CacheEffects, PlanOutcome
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.assumptions import Assumptions, RunsPerDay
     from inspector.replay.engine.replay import GroupEffect, Replay
-    from inspector.replay.figure import Band
 
 
 _COMPARED = "the session replayed with and without the plan"

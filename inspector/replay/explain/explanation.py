@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.context_blocks import shown_state, system_by_call, system_tokens
-from inspector.replay.analysis.costs import cost_with_side_requests, side_requests
+from inspector.replay.analysis.costs import ModelCost, SideRequest, SideSpending, cost_with_side_requests, side_requests
 from inspector.replay.engine.recorded_calls import recorded_calls
-from inspector.replay.figure import HowKnown, lowest_confidence
+from inspector.replay.figure import Band, Figure, HowKnown, lowest_confidence
 from inspector.replay.pricing.rates import RateColumn
 from inspector.strategies.core.operations import Action
-from inspector.tokens.block_tokens import image_rule, uncertain_documents, unsized_images
+from inspector.tokens.block_tokens import UncertainMedia, image_rule, uncertain_documents, unsized_images
 from inspector.tokens.calibration import ResponseModel
 
 if TYPE_CHECKING:
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.costs import ModelCost, SideRequest, SideSpending
     from inspector.replay.analysis.forecast import NextCallsProjection
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import ContextState, Replay
-    from inspector.replay.figure import Band, Figure
     from inspector.replay.pricing.context_window import ContextWindow
-    from inspector.tokens.block_tokens import UncertainMedia
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.figure import Band, HowKnown, lowest_confidence
 from inspector.replay.sessions import NONE_STARTED, StartedTotals
 from inspector.replay.tuning.search_space import Dimension, SearchSpace, between, spaces_of
-from inspector.replay.tuning.trials import Flaw, TrialTable, pareto_front
+from inspector.replay.tuning.trials import Constraints, Flaw, PreparedSession, Trial, TrialTable, pareto_front
 from inspector.session.related import parent_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.sweep import TunableLimit
-    from inspector.replay.tuning.trials import Constraints, PreparedSession, Trial
     from inspector.strategies.plan import Plan
 
 

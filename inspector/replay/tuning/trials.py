@@ -13,9 +13,9 @@ import numpy as np
 from inspector.replay.analysis.best_plan import plans_to_compare
 from inspector.replay.analysis.hazards import drops_text, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import NOTHING
-from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, MOST_PER_100_CALLS, Rate, recoveries
-from inspector.replay.analysis.reuse import ReuseScan
-from inspector.replay.engine.replay import replay
+from inspector.replay.analysis.recoveries import CALLS_PER_REFETCH, MOST_PER_100_CALLS, Rate, Recoveries, recoveries
+from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan
+from inspector.replay.engine.replay import Replay, replay
 from inspector.strategies.core.operations import Action
 from inspector.strategies.core.parameters import ParameterError
 from inspector.strategies.plan import Plan
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.recoveries import Recoveries
-    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.engine.replay import Replay
 
 
 class Flaw(IntEnum):

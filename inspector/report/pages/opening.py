@@ -9,16 +9,16 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
-from inspector.replay.analysis.breakdown import part_label
-from inspector.replay.analysis.recoveries import BEYOND
+from inspector.replay.analysis.breakdown import BreakdownRow, part_label
+from inspector.replay.analysis.recoveries import BEYOND, NeededLater
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
-from inspector.report.catalogue import LOWER_BOUND, CostParts, legend
+from inspector.report.catalogue import LOWER_BOUND, CostParts, PlanFacts, ProjectionFacts, legend
 from inspector.report.export import answer_for
 from inspector.report.layout import plain
 from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
-from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
+from inspector.report.pages.model import Chart, Line, PageContent, Part, Section, Tile
 from inspector.report.pages.plan_sections import (
     comparison_section,
     deploy_sections,
@@ -56,7 +56,7 @@ from inspector.report.sentences import (
     runs_of,
     subagents_text,
 )
-from inspector.report.tables import Cell, FigureCells, cost_parts, plan_letter, session_heading
+from inspector.report.tables import Cell, FigureCells, Step, cost_parts, plan_letter, session_heading
 from inspector.report.text import models_named, when_text
 from inspector.safe_text import clip_cells
 from inspector.strategies.registry import STRATEGIES
@@ -64,13 +64,8 @@ from inspector.strategies.registry import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.replay.analysis.breakdown import BreakdownRow
-    from inspector.replay.analysis.recoveries import NeededLater
     from inspector.replay.figure import Band
-    from inspector.report.catalogue import PlanFacts, ProjectionFacts
     from inspector.report.document import Report, SavingPlanFacts
-    from inspector.report.pages.model import Part
-    from inspector.report.tables import Step
 
 
 MOST_DESCRIBED: Final = 2

@@ -13,12 +13,12 @@ from inspector.replay.analysis.costs import ModelCost
 from inspector.replay.quantity import Output, Unit, quantities, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.cache_document import CacheMissesFacts, CacheMissFacts
-from inspector.report.catalogue import CostParts, ProjectionFacts, labeled_figure
+from inspector.report.catalogue import CostParts, PlanFacts, ProjectionFacts, labeled_figure
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
-from inspector.report.document import SessionFacts
+from inspector.report.document import BaselineCall, Ledger, Report, SavingPlanFacts, SessionFacts
 from inspector.report.layout import capitalized, plain
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.model import Chart, Code, Line, Section, note_line
+from inspector.report.pages.model import Chart, Code, Line, Part, Section, note_line
 from inspector.report.sentences import bands_of, compactions_words, costliest_first, rounded_to, runs_of
 from inspector.report.tables import (
     RECORDED,
@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.replay.sessions import SubagentCosts
-    from inspector.report.catalogue import PlanFacts
-    from inspector.report.document import BaselineCall, Ledger, Report, SavingPlanFacts
-    from inspector.report.pages.model import Part
 
 
 RECORDED_AND_BASELINE = (

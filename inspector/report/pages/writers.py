@@ -14,14 +14,11 @@ from markupsafe import Markup
 
 import inspector
 from inspector.report.charts.drawing import can_draw, script, still, svg
-from inspector.report.pages.model import Chart, Code, Line
-from inspector.report.tables import Table
+from inspector.report.pages.model import Chart, Code, Line, PageContent, Part, Tile
+from inspector.report.tables import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    from inspector.report.pages.model import PageContent, Part, Tile
-    from inspector.report.tables import Cell
 
 
 MOST_ROWS = 25

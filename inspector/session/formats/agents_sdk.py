@@ -7,7 +7,7 @@ deletes its row; clearing a session deletes all of its items.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     from inspector.session.blocks import TextBlock
     from inspector.session.reader import Reader

@@ -51,7 +51,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector, SqliteReader
+from inspector.session.sqlite import Columns, RowInterpreter, RowsGoneError, Selector, SqliteReader
 
 if TYPE_CHECKING:
     import sqlite3
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
-    from inspector.session.sqlite import Columns
 
 
 VARINT, FIXED_64, LENGTH, FIXED_32 = 0, 1, 2, 5

@@ -21,9 +21,9 @@ from inspector.session.json import (
     seconds_of_any,
     string,
 )
-from inspector.session.json_reader import JsonReader, LinkedDocuments
-from inspector.session.model import Compaction, ContextCause, LinkKind, Origin, Role, SessionLink, Usage
-from inspector.session.reader import DocumentInterpreter
+from inspector.session.json_reader import JsonReader, LinkedDocument, LinkedDocuments
+from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, Role, SessionLink, Usage
+from inspector.session.reader import DocumentInterpreter, Reader
 from inspector.session.usage_fields import ATIF
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
     from inspector.session.json import Fields, Node
-    from inspector.session.json_reader import LinkedDocument
-    from inspector.session.model import Message
-    from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
 

@@ -18,13 +18,11 @@ import zlib
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from inspector.session.json import ComputedNode, compact_json, count, json_in, mapping, objects, sequence, string
+from inspector.session.json import ComputedNode, Node, compact_json, count, json_in, mapping, objects, sequence, string
 from inspector.session.usage_fields import CONVERSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from inspector.session.json import Node
 
 
 CACHE_POINT = "cachePoint"

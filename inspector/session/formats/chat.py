@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.blocks import CHAT, TextBlock, argument_text, text_block
-from inspector.session.builder import CallMatcher, Thread
+from inspector.session.builder import CallMatcher, SessionBuilder, Thread
 from inspector.session.formats.bedrock_converse import CACHE_POINT
 from inspector.session.json import (
     clean_string,
@@ -48,7 +48,6 @@ from inspector.session.usage_fields import API, excludes_reasoning
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from inspector.session.builder import SessionBuilder
     from inspector.session.json import Node
     from inspector.session.model import Block
 

@@ -36,9 +36,9 @@ from inspector.session.json import (
 )
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.reader import DocumentInterpreter, Record, RecordInterpreter
+from inspector.session.reader import DocumentInterpreter, Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
-from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
+from inspector.session.sqlite import Columns, Row, RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.json import Node
     from inspector.session.model import Origin
-    from inspector.session.reader import Reader
-    from inspector.session.sqlite import Columns, Row
 
 
 BUNDLE = "__claude_tap_compact_trace__"

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from inspector.session.billing_terms import SERVICE_TIER, parse_billing_terms
-from inspector.session.builder import ToolNames
+from inspector.session.builder import SessionBuilder, ToolNames
 from inspector.session.format import Format
 from inspector.session.formats.bedrock_converse import (
     converse_node,
@@ -54,17 +54,14 @@ from inspector.session.json import (
     unescaped,
 )
 from inspector.session.json_reader import json_file_reader
-from inspector.session.model import BlockKind, Message, Role, SideCall
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.model import BlockKind, Message, Origin, Role, SideCall
+from inspector.session.reader import Reader, Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import SessionBuilder
     from inspector.session.json import Fields, Node
-    from inspector.session.model import Origin
-    from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
 

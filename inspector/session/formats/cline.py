@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import count as numbers
 from itertools import product
@@ -32,19 +32,15 @@ from inspector.session.json import (
     sequence,
     string,
 )
-from inspector.session.json_reader import JsonReader, LinkedDocuments, SidecarFile
+from inspector.session.json_reader import JsonReader, LinkedDocument, LinkedDocuments, SidecarFile
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, Role, SessionLink, Usage
-from inspector.session.reader import DocumentInterpreter
+from inspector.session.reader import DocumentInterpreter, Reader
 from inspector.session.sniff import Sample
 from inspector.session.usage_fields import CLINE, CLINE_SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from inspector.session.blocks import TextBlock
     from inspector.session.json import Fields, Node
-    from inspector.session.json_reader import LinkedDocument
-    from inspector.session.reader import Reader
 
 
 HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"

@@ -20,7 +20,7 @@ from msgspec import Struct, field, structs
 
 from inspector.errors import SessionError
 from inspector.session.blocks import TextBlock, argument_text, text_block
-from inspector.session.builder import Thread
+from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.files import is_file, is_folder
 from inspector.session.format import Format, home_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
@@ -53,7 +53,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.reader import DocumentInterpreter, Record, RecordInterpreter
+from inspector.session.reader import DocumentInterpreter, Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.usage_fields import COPILOT
 
@@ -61,10 +61,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from inspector.session.builder import SessionBuilder
     from inspector.session.json import Node
     from inspector.session.model import Block
-    from inspector.session.reader import Reader
 
 
 QUIET_FAMILIES = frozenset(

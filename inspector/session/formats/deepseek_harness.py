@@ -16,7 +16,7 @@ from msgspec import structs
 
 from inspector.errors import SessionError
 from inspector.session.files import glob_sorted, is_file
-from inspector.session.format import Format, can_name_file, home_of, sessions_at
+from inspector.session.format import ContainedSession, Format, can_name_file, home_of, sessions_at
 from inspector.session.formats.chat import (
     SYSTEM,
     TOOLS,
@@ -50,7 +50,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample, beginning_size
 from inspector.session.usage_fields import HARNESS
 
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.format import ContainedSession
-    from inspector.session.reader import Reader
 
     Chat = dict[str, Any]
 

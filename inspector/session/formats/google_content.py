@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from inspector.session.formats.gemini import answer_text
-from inspector.session.json import ComputedNode, count, mapping, objects, sequence, string
+from inspector.session.json import ComputedNode, Node, count, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from inspector.session.json import Node
 
 TEXT_FIELDS = frozenset({"text", "thought"})
 """Fields of a part that can continue in the next chunk; parts with other fields are complete."""

@@ -52,7 +52,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector, SqliteReader, read_database
 from inspector.session.usage_fields import GOOSE
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
     from inspector.session.json import Node
     from inspector.session.model import Block, Call
-    from inspector.session.reader import Reader
     from inspector.session.sqlite import Columns, Row
 
 

@@ -37,7 +37,7 @@ from inspector.session.json import (
 from inspector.session.json_reader import SidecarFile
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Compaction, Diagnostic, LinkKind, Message, Role, SessionLink, SideCall, Usage
-from inspector.session.reader import FileChange, ReadingProgress, Record, RecordInterpreter
+from inspector.session.reader import FileChange, Reader, ReadingProgress, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.usage_fields import GROK, GROK_LOG
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.model import Block, Origin, Session
-    from inspector.session.reader import Reader
 
 
 HISTORY, UPDATES, SUMMARY = "chat_history.jsonl", "updates.jsonl", "summary.json"

@@ -24,17 +24,15 @@ from inspector.session.formats.claude_trace import (
 )
 from inspector.session.formats.plain import BETA_HEADER
 from inspector.session.formats.streamed_responses import data_of
-from inspector.session.json import json_in, mapping, object_nodes, objects, seconds, string
+from inspector.session.json import Node, json_in, mapping, object_nodes, objects, seconds, string
 from inspector.session.json_reader import JsonReader
-from inspector.session.reader import DocumentInterpreter
+from inspector.session.reader import DocumentInterpreter, Reader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.json import Node
     from inspector.session.model import Origin
-    from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
 

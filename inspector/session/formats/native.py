@@ -11,8 +11,8 @@ from inspector.session.format import Format
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, notice
 from inspector.session.json import clean_text, compact_json, mapping, object_of, seconds_of_any, string, unquoted
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import Compaction, Role, SideCall, Usage
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.model import Compaction, Origin, Role, SideCall, Usage
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.usage_fields import NATIVE
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.model import Origin
-    from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
 

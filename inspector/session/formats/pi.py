@@ -44,14 +44,13 @@ from inspector.session.model import (
     SessionLink,
     Usage,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.usage_fields import PI, excludes_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.session.model import Block, Media
-    from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
 

@@ -69,14 +69,13 @@ from inspector.session.model import (
     Role,
     Session,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from inspector.session.json import Node
-    from inspector.session.reader import Reader
 
     Keep = Callable[[Sequence[TextBlock], Node], None]
 

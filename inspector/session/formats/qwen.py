@@ -15,7 +15,7 @@ from msgspec import Struct, field, structs
 from inspector.errors import SessionError
 from inspector.session.billing_terms import parse_billing_terms
 from inspector.session.files import exists, glob_sorted
-from inspector.session.format import Format, can_name_file, home_of, sessions_at
+from inspector.session.format import ContainedSession, Format, can_name_file, home_of, sessions_at
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice
 from inspector.session.json import (
     clean_string,
@@ -31,7 +31,7 @@ from inspector.session.json import (
 )
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, SessionLink, Usage
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample, beginning_size
 from inspector.session.usage_fields import QWEN
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.format import ContainedSession
-    from inspector.session.reader import Reader
 
 
 TYPES = frozenset({"assistant", "system", "tool_result", "user"})

@@ -20,12 +20,11 @@ from inspector.session.formats.bedrock_converse import (
     message_of_response,
 )
 from inspector.session.formats.google_content import answer_in, answer_of_chunks
-from inspector.session.json import ComputedNode, json_in, mapping, objects, string
+from inspector.session.json import ComputedNode, Node, json_in, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from inspector.session.json import Node
 
 DONE = "[DONE]"
 

@@ -39,7 +39,7 @@ from inspector.session.json import (
 )
 from inspector.session.json_reader import JsonReader, SidecarFile
 from inspector.session.model import Compaction, Origin, RecordedBreakpoint, RecordedTotals, Role
-from inspector.session.reader import DocumentInterpreter
+from inspector.session.reader import DocumentInterpreter, Reader
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
     from inspector.session.json import Node
-    from inspector.session.reader import Reader
 
 
 MINI_KEYS = frozenset({"mini_version", "exit_status", "submission"})

@@ -15,7 +15,7 @@ from inspector.session.format import ContainedSession, Format, named_sessions
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat
 from inspector.session.json import ObjectDecoder, mapping, object_of, string
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.model import Origin
-    from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
 

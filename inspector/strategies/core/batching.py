@@ -21,18 +21,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.strategies.core.operations import removes_in_group
-from inspector.strategies.core.strategy import Choice, Decision, Parametrized, Schedule, integer
-from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.core.strategy import CallContext, Choice, Decision, Parametrized, Schedule, Strategy, integer
+from inspector.strategies.history.arrival_order import Arrivals, arrivals
+from inspector.strategies.history.history import NEVER, History
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
-
-    from inspector.strategies.core.strategy import CallContext, Strategy
-    from inspector.strategies.history.arrival_order import Arrivals
-    from inspector.strategies.history.history import History
 
 
 GROUP = "batching"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Block, Session, TextUnavailableError
 from inspector.strategies.core import javascript
 from inspector.strategies.history.memo import TextMemo, cache_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History

@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import Block, BlockKind, Session, TextUnavailableError
 from inspector.strategies.core.parameters import TOKENS, ParameterError
 from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from inspector.session.model import Block, Session
 
 
 RECALL = "{recall}"

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from inspector.session.model import BlockKind, Role
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import CallContext, Choice, Decision
 from inspector.strategies.history.conversation_items import ConversationItem
-from inspector.strategies.history.history import OUTSIDE_CONVERSATION, TOOL_RESULT
+from inspector.strategies.history.history import OUTSIDE_CONVERSATION, TOOL_RESULT, History
 from inspector.strategies.history.memo import cached_per_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from inspector.strategies.core.strategy import CallContext
-    from inspector.strategies.history.history import History
 
 
 Values = TypeVar("Values")

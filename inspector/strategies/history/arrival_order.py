@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from inspector.strategies.history.history import History
 
 
 class Arrivals(NamedTuple):

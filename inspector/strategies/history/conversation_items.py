@@ -18,18 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Origin
 from inspector.strategies.history.arrival_order import arrivals, result_runs
-from inspector.strategies.history.history import ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.history import ASSISTANT, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT, History
 from inspector.strategies.history.memo import cache_for, cached_per_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
-
-    from inspector.session.model import Origin
-    from inspector.strategies.history.history import History
 
 
 @dataclass(frozen=True, slots=True)

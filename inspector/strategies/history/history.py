@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Message, Role, Session
 from inspector.session.snapshot_list import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from inspector.session.model import Message, Session
 
 
 NEVER: Final = np.iinfo(np.int32).max

@@ -9,12 +9,11 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Block, Session, TextUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.history.history import History
 
 Key = TypeVar("Key")

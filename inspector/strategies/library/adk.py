@@ -18,14 +18,12 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.strategy import Decision, integer
-from inspector.strategies.history.conversation_items import ItemKind, counted_items
+from inspector.strategies.core.strategy import Decision, Schedule, integer
+from inspector.strategies.history.conversation_items import CountedItems, ItemKind, counted_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
 
 

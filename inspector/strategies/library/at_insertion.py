@@ -45,7 +45,7 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.history.arrival_order import result_runs
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.history.tools import tool_kind, tool_kind_mask
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
-    from inspector.strategies.history.history import History
 
 
 MARKER = "\n\n[... {removed:,} chars trimmed from {tool} output ...]\n\n"

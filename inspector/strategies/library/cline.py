@@ -66,7 +66,7 @@ from inspector.strategies.core.strategy import (
 )
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.conversation_items import MessageList, split_messages
-from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT, History
 from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind
 from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource, Piece
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem, ConversationMessage
-    from inspector.strategies.history.history import History
 
 
 READ_NOTICE = (

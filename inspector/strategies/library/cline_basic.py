@@ -26,13 +26,11 @@ from inspector.session.json import mapping, objects, sequence, string
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core import javascript
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, ReplaceWithMessage
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.strategy import CallContext, Choice, Decision
 from inspector.strategies.history.history import MEDIA, THINKING, TOOL_CALL, TOOL_RESULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from inspector.strategies.core.strategy import CallContext
 
 
 class MessageLength(Protocol):

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
-from inspector.strategies.core.operations import Action, Rendition, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, Rendition, sent_text
 from inspector.strategies.core.stored_previews import bytes_of
 from inspector.strategies.core.strategy import AgentSettings, Decision, Parametrized, choice, integer, number, tools
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
-    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
 

@@ -20,23 +20,17 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import Measure
-from inspector.strategies.core.operations import Action, RecordedBlock, Rendition, sent_text
-from inspector.strategies.core.strategy import Decision, Parametrized, integer, tools
-from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.core.operations import Action, BlockSource, Operation, RecordedBlock, Rendition, sent_text
+from inspector.strategies.core.strategy import Decision, Parametrized, Schedule, integer, tools
+from inspector.strategies.history.arrival_order import Arrivals, arrivals
 from inspector.strategies.history.conversation_items import record_groups
-from inspector.strategies.history.history import NEVER
-from inspector.strategies.history.reads import argument_memo, file_uses
+from inspector.strategies.history.history import NEVER, History
+from inspector.strategies.history.reads import ContextUses, FileUse, argument_memo, file_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-    from inspector.strategies.core.operations import BlockSource, Operation
-    from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.arrival_order import Arrivals
-    from inspector.strategies.history.history import History
-    from inspector.strategies.history.reads import ContextUses, FileUse
 
     Make = Callable[[int, bool], Operation]
 

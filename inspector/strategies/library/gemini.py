@@ -44,8 +44,8 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.conversation_items import ConversationMessage, MessageList
-from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT
+from inspector.strategies.history.conversation_items import ConversationItem, ConversationMessage, MessageList
+from inspector.strategies.history.history import TOOL_CALL, TOOL_RESULT, History
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.micro_x import summary_placeholder
 
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
-    from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 def gemini_result(tool: str, json_characters: int, *, error: bool) -> int:

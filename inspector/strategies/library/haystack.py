@@ -23,14 +23,13 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
+from inspector.strategies.history.history import ASSISTANT, TOOL_CALL, History
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 PLACEHOLDER = "[Tool result removed to free up context. Call `{tool_name}` again if you need it.]"
 

@@ -17,18 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
-from inspector.strategies.core.operations import Rendition, sent_text
+from inspector.strategies.core.operations import BlockSource, Rendition, sent_text
 from inspector.strategies.core.stored_previews import bytes_of
-from inspector.strategies.core.strategy import Decision, integer, switch, tools
-from inspector.strategies.history.reads import file_uses, lines_of
+from inspector.strategies.core.strategy import Decision, Schedule, integer, switch, tools
+from inspector.strategies.history.reads import ContextUses, FileUse, file_uses, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
-    from inspector.strategies.history.reads import ContextUses, FileUse
 
 _USUAL_LINES = 2_000
 _WHAT = {

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Block, Session, TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
 from inspector.strategies.core.strategy import (
     Choice,
@@ -44,7 +44,7 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT_TEXT, SYSTEM_TEXT, THINKING, TOOL_CALL, USER_TEXT
+from inspector.strategies.history.history import ASSISTANT_TEXT, SYSTEM_TEXT, THINKING, TOOL_CALL, USER_TEXT, History
 from inspector.strategies.history.memo import Memo
 from inspector.strategies.library.hermes_tail import (
     DENSE_CHARACTERS,
@@ -76,10 +76,8 @@ from inspector.strategies.library.hermes_tail import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 DUPLICATE = "[Duplicate tool output — same content as a more recent call]"

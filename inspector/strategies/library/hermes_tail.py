@@ -19,14 +19,13 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
-from inspector.strategies.core.operations import Action, Rendition, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, Rendition, sent_text
 from inspector.strategies.history.history import THINKING, TOOL_CALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from inspector.session.model import Block
-    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
 

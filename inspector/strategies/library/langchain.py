@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
-from inspector.strategies.core.operations import Action, ClearInput, Rendition, ReplaceText, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, ClearInput, Rendition, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.stored_previews import numbered_ends
 from inspector.strategies.core.strategy import (
@@ -41,17 +41,15 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
-from inspector.strategies.history.history import ASSISTANT, SYSTEM_TEXT, TOOL_CALL
+from inspector.strategies.history.history import ASSISTANT, SYSTEM_TEXT, TOOL_CALL, History
 from inspector.strategies.history.tools import tool_kind_mask
 from inspector.strategies.library.micro_x import summary_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 _PER_MESSAGE = 3

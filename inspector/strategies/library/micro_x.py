@@ -36,7 +36,7 @@ from inspector.strategies.core.strategy import (
 )
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import result_runs
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.history.memo import TextMemo
 from inspector.tokens.counter import estimated_tokens
 
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource, CutText, CutTokens
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 MARKER = "[truncated for context management]"

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from inspector.session.model import BlockKind, Role, TextUnavailableError
+from inspector.session.model import BlockKind, Role, Session, TextUnavailableError
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import (
     Action,
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Session
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem

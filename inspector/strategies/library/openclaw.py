@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, Measure
-from inspector.strategies.core.operations import Action, RecordedBlock, Rendition, ReplaceText, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, RecordedBlock, Rendition, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.strategy import (
     Choice,
@@ -41,16 +41,14 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL
+from inspector.strategies.history.history import ASSISTANT, MEDIA, TOOL_CALL, History
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from inspector.session.model import Block
-    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 PER_IMAGE = 8_000

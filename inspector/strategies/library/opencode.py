@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from inspector.session.model import BlockKind, Role, TextUnavailableError
+from inspector.session.model import Block, BlockKind, Role, Session, TextUnavailableError
 from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
@@ -35,7 +35,7 @@ from inspector.strategies.core.strategy import (
 )
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.reads import decoded, path_of
 from inspector.strategies.history.tools import tool_kind_mask
@@ -45,10 +45,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 def estimate_tokens(characters: int) -> int:

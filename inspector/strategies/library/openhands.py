@@ -30,8 +30,8 @@ from inspector.strategies.core.strategy import (
 )
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.conversation_items import Event, ItemKind, counted_items, split_events
-from inspector.strategies.history.history import NEVER, SYSTEM_TEXT
+from inspector.strategies.history.conversation_items import CountedItems, Event, ItemKind, counted_items, split_events
+from inspector.strategies.history.history import NEVER, SYSTEM_TEXT, History
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.reads import url_of
 from inspector.strategies.library.micro_x import summary_placeholder
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
-    from inspector.strategies.history.conversation_items import CountedItems
-    from inspector.strategies.history.history import History
 
 
 @dataclass

@@ -12,7 +12,7 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
 from inspector.strategies.core.batching import ScheduleBuilder
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
-from inspector.strategies.core.operations import Action, Rendition, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, Rendition, sent_text
 from inspector.strategies.core.stored_previews import bytes_of, whole_lines
 from inspector.strategies.core.strategy import (
     DEFAULT_WINDOW,
@@ -28,7 +28,7 @@ from inspector.strategies.core.strategy import (
 )
 from inspector.strategies.core.thread_runs import SummarizedPrefix, ThreadRun
 from inspector.strategies.history.conversation_items import Event, split_messages
-from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.history.history import ASSISTANT, MEDIA, NEVER, TOOL_CALL, TOOL_RESULT, USER_TEXT, History
 from inspector.strategies.history.reads import lines_of, path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 from inspector.strategies.library.micro_x import summary_placeholder
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
-    from inspector.strategies.history.history import History
 
 
 _NO_LIMIT = 2**53 - 1

@@ -29,9 +29,9 @@ import numpy as np
 
 from inspector.file_history.changelog import PrecedingText, describe_difference, shortened
 from inspector.file_history.history import FileEvent, kind_of
-from inspector.file_history.operations import Patching, UnknownChange, call_effects
+from inspector.file_history.operations import CallEffects, FileOperation, Patching, UnknownChange, call_effects
 from inspector.session.files import joined_path
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import Block, BlockKind, Session, TextUnavailableError
 from inspector.strategies.core.batching import Batching, ScheduleBuilder
 from inspector.strategies.core.operations import (
     RECALL,
@@ -46,8 +46,8 @@ from inspector.strategies.core.operations import (
 )
 from inspector.strategies.core.parameters import CHARACTERS
 from inspector.strategies.core.strategy import AgentSettings, Decision, choice, integer, limit_unit, string, tools
-from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.arrival_order import Arrivals, arrivals
+from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.history.memo import Memo, cached_per_history
 from inspector.strategies.history.reads import PATH_ARGUMENTS, decoded, path_of, reads_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
@@ -57,12 +57,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.file_history.operations import CallEffects, FileOperation
-    from inspector.session.model import Block, Session
     from inspector.strategies.core.operations import BlockSource, Operation
     from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.arrival_order import Arrivals
-    from inspector.strategies.history.history import History
 
 
 class ReadChanges(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.batching import ScheduleBuilder
-from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, RemoveBlock, Rendition, sent_text
 from inspector.strategies.core.strategy import (
     Choice,
     Decision,
@@ -20,15 +20,13 @@ from inspector.strategies.core.strategy import (
     window_of,
 )
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import ASSISTANT, NEVER, TOOL_CALL, TOOL_RESULT
+from inspector.strategies.history.history import ASSISTANT, NEVER, TOOL_CALL, TOOL_RESULT, History
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import CallContext, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
-    from inspector.strategies.history.history import History
 
 
 _KEPT = 200

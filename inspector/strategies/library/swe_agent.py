@@ -10,20 +10,16 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
-from inspector.strategies.core.operations import Action, RemoveBlock, Rendition, sent_text
+from inspector.strategies.core.operations import Action, BlockSource, RemoveBlock, Rendition, sent_text
 from inspector.strategies.core.parameters import ParameterError, ToolList
-from inspector.strategies.core.strategy import AgentSettings, Decision, integer, string, switch, tools
+from inspector.strategies.core.strategy import AgentSettings, Decision, Schedule, integer, string, switch, tools
 from inspector.strategies.history.arrival_order import arrivals, later
-from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.tools import tool_kind_mask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.history import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,16 +26,14 @@ from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import CONTEXT_RESET, Batching, ScheduleBuilder
 from inspector.strategies.core.operations import RemoveBlock
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.strategy import Decision, choice, integer, tools
+from inspector.strategies.core.strategy import Decision, Schedule, choice, integer, tools
 from inspector.strategies.history.arrival_order import later
-from inspector.strategies.history.conversation_items import ItemKind, counted_items
+from inspector.strategies.history.conversation_items import CountedItems, ItemKind, counted_items
 from inspector.strategies.history.history import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from inspector.strategies.core.strategy import Schedule
-    from inspector.strategies.history.conversation_items import CountedItems
 from inspector.strategies.history.history import History
 
 

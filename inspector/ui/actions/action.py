@@ -6,12 +6,11 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual.binding import BindingType
 
 Node = TypeVar("Node")
 """The screen or widget that owns the action."""

@@ -17,14 +17,12 @@ import numpy as np
 
 from inspector.report.numbers import elapsed, window_size
 from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
-from inspector.ui.miss_glyphs import COMPACTED, MARKS, WITH_PLAN, mark_of
+from inspector.ui.miss_glyphs import COMPACTED, MARKS, WITH_PLAN, MissGlyph, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-    from inspector.ui.miss_glyphs import MissGlyph
 
 
 Cell: TypeAlias = tuple[str, str]

@@ -14,7 +14,7 @@ from inspector.session.model import ContextCause
 from inspector.strategies.core.operations import Action
 from inspector.strategies.history.memo import cached_per_history
 from inspector.ui.miss_glyphs import MARKS, mark_of
-from inspector.ui.outcome import level_of
+from inspector.ui.outcome import Outcome, level_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Figure
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Trigger
-    from inspector.ui.outcome import Outcome
 
 
 class Level(NamedTuple):

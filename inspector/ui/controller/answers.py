@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from inspector.ui.controller.host import Change, YieldingTask
+from inspector.ui.controller.host import Change, ChangeListeners, Host, IsCancelled, Post, Stoppable, YieldingTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from inspector.report.sentences import SessionTrims, StoreStamp
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
-    from inspector.ui.controller.host import ChangeListeners, Host, IsCancelled, Post, Stoppable
     from inspector.ui.outcome import Outcome
 
 

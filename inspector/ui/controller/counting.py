@@ -10,13 +10,12 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, OpenSession, Post
 from inspector.ui.controller.jobs import JobOutput
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host import IsCancelled, OpenSession, Post
     from inspector.ui.controller.replaying import Replaying
 
 SECONDS_BETWEEN_REPLAYS = 0.5

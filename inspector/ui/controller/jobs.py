@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct, field
 
 from inspector.session.files import is_folder, last_written
-from inspector.ui.controller.host import YieldingTask
+from inspector.ui.controller.host import IsCancelled, Post, YieldingTask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.counter import Counter
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
     from inspector.ui.plan.limits import PlanSizes

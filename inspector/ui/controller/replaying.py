@@ -10,7 +10,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, OpenSession, Post
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host import IsCancelled, OpenSession, Post
     from inspector.ui.outcome import Outcome
 
 SECONDS_BETWEEN_REPLAYS = 1 / 60

@@ -10,12 +10,12 @@ from functools import partial
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.replay.assumptions import RunsPerDay
+from inspector.replay.assumptions import Assumptions, RunsPerDay
 from inspector.session.files import is_live
 from inspector.ui.controller import jobs
 from inspector.ui.controller.answers import SpendingAnswers
 from inspector.ui.controller.counting import Counting
-from inspector.ui.controller.host import Change, ChangeListeners
+from inspector.ui.controller.host import Change, ChangeListeners, Host, IsCancelled, Post, Stoppable
 from inspector.ui.controller.jobs import (
     LoadFailed,
     LoadProgress,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.reuse import ReuseScan
-    from inspector.replay.assumptions import Assumptions
     from inspector.session.follow import Follower
     from inspector.session.model import Session
     from inspector.session.reading_process import ReadingProcess
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.host import Host, IsCancelled, Post, Stoppable
     from inspector.ui.controller.jobs import Following, ProjectionReady, Reading
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome

@@ -8,7 +8,7 @@ from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.files import LIVE_SECONDS
-from inspector.ui.controller.host import Change, YieldingTask
+from inspector.ui.controller.host import Change, ChangeListeners, Host, IsCancelled, Jobs, Post, Stoppable, YieldingTask
 from inspector.ui.controller.jobs import updates_until
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from inspector.session.follow import Follower
     from inspector.session.model import Session, SessionLink
     from inspector.tokens.counter import Counter
-    from inspector.ui.controller.host import ChangeListeners, Host, IsCancelled, Jobs, Post, Stoppable
     from inspector.ui.timeline.rows import Key, Rows, Subagent, SubagentPlace
 
 

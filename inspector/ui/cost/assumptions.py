@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.errors import InspectorError
-from inspector.replay.assumptions import MOST_DAYS, MOST_NEXT_CALLS
+from inspector.replay.assumptions import MOST_DAYS, MOST_NEXT_CALLS, Assumptions, RunsPerDay
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
 from inspector.report.numbers import ON_SCREEN
@@ -15,7 +15,6 @@ from inspector.safe_text import one_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-    from inspector.replay.assumptions import Assumptions, RunsPerDay
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.session.model import Call
 

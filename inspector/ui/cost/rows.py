@@ -15,12 +15,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock, part_label
-from inspector.replay.analysis.costs import cost_with_side_requests
+from inspector.replay.analysis.costs import ModelCost, cost_with_side_requests
 from inspector.replay.analysis.plan_outcome import CacheEffects
-from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS
-from inspector.replay.explain.explanation import COST_PARTS
-from inspector.replay.figure import Figure, HowKnown, lowest_confidence
-from inspector.replay.quantity import Output, quantities, quantity
+from inspector.replay.explain.cost_sheet import NET, OVERHEAD, WITH_SIDE_REQUESTS, CostSheet
+from inspector.replay.explain.explanation import COST_PARTS, Explanation
+from inspector.replay.figure import Band, Figure, HowKnown, lowest_confidence
+from inspector.replay.quantity import Output, Quantity, quantities, quantity
 from inspector.report.catalogue import CostParts, PlanFacts, Saving, TierFacts, parts_of, totals_shown
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.sentences import (
@@ -43,22 +43,16 @@ from inspector.ui.figure_table.table import (
     number_cell,
     result_cells,
 )
-from inspector.ui.timeline.boundaries import cleared_line, effect_lines
+from inspector.ui.timeline.boundaries import Boundary, cleared_line, effect_lines
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
-    from inspector.replay.analysis.costs import ModelCost
     from inspector.replay.analysis.forecast import CostComparison, RunProjection
-    from inspector.replay.explain.cost_sheet import CostSheet
-    from inspector.replay.explain.explanation import Explanation
-    from inspector.replay.figure import Band
-    from inspector.replay.quantity import Quantity
     from inspector.replay.sessions import SubagentCosts
     from inspector.report.sentences import SessionTrims
     from inspector.session.model import Compaction
-    from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.timeline.rows import Rows
 
 

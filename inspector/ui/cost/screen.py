@@ -20,7 +20,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
 from inspector.ui.controller.answers import HookTrims
-from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
+from inspector.ui.cost.assumptions import RUNS, TERMS, Assumption, TermError, term_lines
 from inspector.ui.cost.rows import (
     ABOUT_HOOK,
     HOOK,
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.prices import Pricing
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.cost.assumptions import Assumption
     from inspector.ui.timeline.boundaries import Boundary
 
 SECTIONS = tuple(CostSection)

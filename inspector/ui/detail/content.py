@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from inspector.report.numbers import ABOUT, ON_SCREEN
-from inspector.report.sentences import compactions_words, trim_in_words
+from inspector.report.sentences import SessionTrims, compactions_words, trim_in_words
 from inspector.safe_text import fit_cells, one_line
-from inspector.session.model import BlockKind, ContextCause
+from inspector.session.model import BlockKind, ContextCause, Session
 from inspector.session.related import full_output
 from inspector.strategies.core.operations import Action, Rendition, Slice, recall_command
-from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
-from inspector.ui.timeline.boundaries import aftermath_lines, cleared_line, effect_lines
+from inspector.ui.detail.page import DetailPage, PageRow, Wrapped, rows_of_words, wrap
+from inspector.ui.timeline.boundaries import Boundary, aftermath_lines, cleared_line, effect_lines
 from inspector.ui.timeline.rows import media_label
 
 if TYPE_CHECKING:
@@ -29,13 +29,9 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.compactions import CompactionAftermath, CompactionTotals
     from inspector.replay.engine.replay import Replay
-    from inspector.report.sentences import SessionTrims
     from inspector.session.format import FullOutput
-    from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.detail.page import DetailPage
     from inspector.ui.outcome import Outcome
-    from inspector.ui.timeline.boundaries import Boundary
 
 
 _LOOKED_AT: Final = 4000

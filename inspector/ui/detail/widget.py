@@ -16,7 +16,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import DETAIL
-from inspector.ui.detail.content import DetailSection, Document, SectionKind
+from inspector.ui.detail.content import DetailContent, DetailSection, Document, SectionKind
 from inspector.ui.detail.views import BETWEEN_VIEWS, VIEWS, Shown, prepare, views_in
 from inspector.ui.toolkit.line_view import LineView, component_classes, strip_of
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from inspector.ui.detail.content import DetailContent
     from inspector.ui.detail.page import DetailPage
 
     Pieces = tuple[tuple[str, str | Style], ...]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.quantity import Unit, quantities, quantity
+from inspector.replay.quantity import FigureResult, Unit, quantities, quantity
 from inspector.report.catalogue import LOWER_BOUND, legend
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.safe_text import cell_width, cut_middle, fit_cells
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.figure import Figure
-    from inspector.replay.quantity import FigureResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.file_history.changelog import ChangeSource
-from inspector.file_history.content import Gap, LineRun
-from inspector.file_history.history import FileEventKind
+from inspector.file_history.changelog import ChangelogEntry, ChangeSource
+from inspector.file_history.content import FileContent, Gap, LineRun
+from inspector.file_history.history import FileEvent, FileEventKind, FileHistory, KnownFile
 from inspector.file_history.operations import Read
-from inspector.replay.analysis.context_breakdown import ReadState
-from inspector.replay.figure import Figure
+from inspector.replay.analysis.context_breakdown import EventInContext, FileInContext, FilesInContext, ReadState
+from inspector.replay.figure import Figure, HowKnown
 from inspector.report.listings import (
     LOOSE_LINE,
     change_size,
@@ -30,12 +30,7 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, numb
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.file_history.changelog import ChangelogEntry
-    from inspector.file_history.content import FileContent
-    from inspector.file_history.history import FileEvent, FileHistory, KnownFile
-    from inspector.replay.analysis.context_breakdown import EventInContext, FileInContext, FilesInContext
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.figure import HowKnown
     from inspector.ui.outcome import Outcome
 
 

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.reactive import var
 
 from inspector.file_history.changelog import generate_changelog
-from inspector.file_history.history import FileEventKind, file_history
+from inspector.file_history.history import FileEvent, FileEventKind, file_history
 from inspector.replay.analysis.context_breakdown import files_in_context
 from inspector.report.listings import short_path, state_notes
 from inspector.report.numbers import ON_SCREEN
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.widget import Widget
 
-    from inspector.file_history.history import FileEvent
     from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain import Explained

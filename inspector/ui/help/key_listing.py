@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from inspector.ui.actions.action import ACTIONS_BY_NAME, KEYLESS
+from inspector.ui.actions.action import ACTIONS_BY_NAME, KEYLESS, UserAction
 from inspector.ui.menu import shown_key
 from inspector.ui.toolkit.status_bar import KeyHint
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.binding import Binding
     from textual.dom import DOMNode
-
-    from inspector.ui.actions.action import UserAction
 
     AnyApp = App[Any]
 

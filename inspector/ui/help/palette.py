@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 
 from rich.text import Text
 from textual import on, work
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
-from textual.events import Click
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.events import Click, Mount
 
-from inspector.ui.actions.action import ACTIONS_BY_NAME
+from inspector.ui.actions.action import ACTIONS_BY_NAME, UserAction
 from inspector.ui.help.key_listing import GROUPS, LAST_GROUP, group_of, key_of
 from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 
@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from textual.app import App
-    from textual.command import Hits
     from textual.dom import DOMNode
-    from textual.events import Mount
     from textual.screen import Screen
-
-    from inspector.ui.actions.action import UserAction
 
     AnyApp = App[Any]
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from inspector.live.alerts import LONGEST_NAME, session_name
-from inspector.live.status import (
-    FILL_ALARM,
-    FILL_WARNING,
-    Activity,
-    Attention,
-    CacheState,
-)
+from inspector.live.status import FILL_ALARM, FILL_WARNING, Activity, Attention, CacheState, LiveSession
 from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, window_size
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, figure_cell
@@ -19,7 +13,6 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, figure_cell
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.live.status import LiveSession
     from inspector.live.watch import LiveSnapshot
     from inspector.replay.figure import Figure
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from textual import on
+from textual import events, on
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import var
 from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
-from inspector.live.alerts import AlertRules, Cause, Notifier
+from inspector.live.alerts import Alert, AlertRules, Cause, Notifier
 from inspector.live.away import advice_lines
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
@@ -41,12 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Sequence
     from pathlib import Path
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from inspector.live.alerts import Alert
     from inspector.live.status import LiveSession
     from inspector.live.watch import LiveSnapshot
     from inspector.settings import Settings

@@ -10,7 +10,7 @@ from textual.message import Message
 
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import ACTIONS_BY_NAME, do
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, Post
 from inspector.ui.controller.session import SessionController
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from inspector.settings import Settings
     from inspector.strategies.plan import Plan
     from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.detail.views import Shown
     from inspector.ui.help.palette import PaletteCommand
     from inspector.ui.reports import ReportWriter

@@ -10,7 +10,7 @@ from textual.app import SuspendNotSupported
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.ui.controller.answers import HookTrims
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, Post
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import join_fitting, set_subtitle
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.compactions import CompactionAftermath, CompactionTotals
     from inspector.replay.engine.replay import Replay
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.detail.views import Shown
     from inspector.ui.detail.widget import Detail

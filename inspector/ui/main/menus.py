@@ -5,7 +5,7 @@ A menu waits for a letter. In the go-to menu a capital letter goes to the previo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from inspector.ui.actions.action import PaletteName, UserAction
 from inspector.ui.main.base_screen import (
@@ -20,7 +20,6 @@ from inspector.ui.main.base_screen import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
     from inspector.ui.detail.views import Shown
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from inspector import __version__
 from inspector.live.status_line import keep_saving
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, Stoppable
 from inspector.ui.controller.saved_state import SessionState, save_state
 from inspector.ui.part_names import NUMBERED, TIMELINE
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
-    from inspector.ui.controller.host import Stoppable
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.detail_pane import DetailPane
     from inspector.ui.main.session_pane import PaneFocus

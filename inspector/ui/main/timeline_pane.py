@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, Post
 from inspector.ui.main.navigation import RowJumps, RowSearch, completions_of
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.part_names import TOKEN_CALLS
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.ui.controller.answers import CacheAnswers
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order

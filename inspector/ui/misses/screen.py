@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
@@ -14,23 +14,23 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from inspector.replay.analysis.alternatives import model_switch
+from inspector.replay.analysis.alternatives import ModelSwitch, model_switch
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.cost_sheet import largest_part, resent_tokens, spending_of
+from inspector.replay.explain.cost_sheet import Spending, largest_part, resent_tokens, spending_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.sentences import subagents_text
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
 from inspector.ui.analysis_screen import AnalysisScreen, CloseResult
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, Post
 from inspector.ui.cost.screen import ask_model
-from inspector.ui.cost.summary import recommended_words
+from inspector.ui.cost.summary import Recommended, recommended_words
 from inspector.ui.dialogs import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_glyphs import no_misses_text
-from inspector.ui.misses.drawing import CostSeries, bill_of, call_at, call_summary, draw_bill
+from inspector.ui.misses.drawing import BillRun, CostSeries, bill_of, call_at, call_summary, draw_bill
 from inspector.ui.misses.rows import (
     ALL,
     FOLDED,
@@ -63,18 +63,12 @@ from inspector.ui.toolkit.status_bar import StatusBar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from inspector.live.away import PauseAdvice
-    from inspector.replay.analysis.alternatives import ModelSwitch
-    from inspector.replay.explain.cost_sheet import Spending
     from inspector.ui.controller.answers import CacheAnswers
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
-    from inspector.ui.cost.summary import Recommended
-    from inspector.ui.misses.drawing import BillRun
 
 
 class BillChart(Widget):

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.session.files import expand_user
-from inspector.strategies.core.parameters import ParameterKind
+from inspector.strategies.core.parameters import Parameter, ParameterKind
 from inspector.strategies.plan import Plan, PlanError
-from inspector.strategies.presets import PRESETS, display_name
+from inspector.strategies.presets import PRESETS, SavedPlan, display_name
 from inspector.strategies.registry import PLUG_INS, STRATEGIES, value_of, with_values
 from inspector.ui.part_names import DialogChoice
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
-    from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
-    from inspector.strategies.presets import SavedPlan
 
 
 READY = "ready:"

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import safe_text
-from inspector.strategies.core.parameters import ParameterError, ParameterKind
+from inspector.strategies.core.parameters import Parameter, ParameterError, ParameterKind, ParameterValue
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHOICE, MORE_SETTINGS, SLIDER, SWITCH, TEXT
 from inspector.ui.performance.painting import hold_painting
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from inspector.replay.analysis.sweep import LimitSizes
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
 
 
 FOCUS_MARK = "▸"

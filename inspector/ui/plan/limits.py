@@ -12,7 +12,7 @@ import numpy as np
 from inspector.replay.analysis.sweep import LARGEST_LIMIT_OF_ONE, LimitSizes, sizes_for, tunable_limits
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parameters import CHARACTERS, TOKENS, ValueScale
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS, Parameter, ValueScale
 from inspector.strategies.core.strategy import ScheduledStrategy
 from inspector.strategies.registry import with_values
 from inspector.ui.part_names import NEEDED_PHRASES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from inspector.replay.engine.replay import GroupEffect, Replay
-    from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
 

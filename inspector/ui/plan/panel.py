@@ -6,7 +6,7 @@ from asyncio import Lock
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from inspector.strategies.core.batching import GROUP as BATCHING
-from inspector.strategies.core.parameters import ParameterKind
+from inspector.strategies.core.parameters import Parameter, ParameterKind, ParameterValue
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL, STRATEGY
 from inspector.ui.part_names import NUMBERED
@@ -30,22 +30,19 @@ from inspector.ui.plan.controls import (
     SwitchControl,
     TextControl,
 )
-from inspector.ui.plan.limits import NO_EFFECT, Effect, clipped, effect_of, hint_lines, risk_lines
+from inspector.ui.plan.limits import NO_EFFECT, Effect, PlanSizes, clipped, effect_of, hint_lines, risk_lines
 from inspector.ui.toolkit.one_line import ACTION, clickable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.geometry import Size
 
     from inspector.replay.engine.replay import GroupEffect
-    from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import Plan, PlanEntry
-    from inspector.ui.plan.limits import PlanSizes
 
 
 _DOES = "inspector_does"

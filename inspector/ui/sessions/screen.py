@@ -7,7 +7,7 @@ from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -37,7 +37,6 @@ from inspector.ui.toolkit.single_result_screen import SingleResultScreen
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.strip import Strip

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Role, Session
 from inspector.strategies.core.operations import Action
-from inspector.ui.timeline.rows import BlockAmount
+from inspector.ui.timeline.rows import BlockAmount, ContextAmounts, Row, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from inspector.session.model import Session
     from inspector.strategies.history.history import History
-    from inspector.ui.timeline.rows import ContextAmounts, Row, Rows
 
     Weight = NDArray[np.int64] | NDArray[np.int32]
 

@@ -10,7 +10,7 @@ from inspector.replay.analysis.costs import made_before
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
-from inspector.session.model import BlockKind, ContextCause
+from inspector.session.model import BlockKind, Compaction, Context, ContextCause, SideCall
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.compactions import (
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         WorkStretch,
     )
     from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Compaction, Context, SideCall
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
 

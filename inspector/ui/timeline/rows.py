@@ -14,10 +14,10 @@ import numpy as np
 from inspector.report.numbers import ON_SCREEN, file_size
 from inspector.report.tool_words import call_summary, result_words
 from inspector.safe_text import one_line
-from inspector.session.model import BlockKind, LinkKind, Role
+from inspector.session.model import Block, BlockKind, LinkKind, Media, Role, Session, SessionLink
 from inspector.session.snapshot_list import unchanged
 from inspector.strategies.core.operations import Action
-from inspector.strategies.history.history import GrowingColumns
+from inspector.strategies.history.history import GrowingColumns, History
 from inspector.tokens.block_tokens import estimated
 from inspector.ui.timeline.boundaries import Boundary, boundaries_of
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Media, Session, SessionLink
-    from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
 
     Key = tuple[tuple[str, int], ...]

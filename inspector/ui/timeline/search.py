@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.errors import InspectorError
-from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.model import Block, BlockKind, Session, TextUnavailableError
 from inspector.strategies.core.operations import Action
 from inspector.ui.timeline.rows import opened_within
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Session
     from inspector.strategies.history.history import History
     from inspector.ui.timeline.rows import Key, Rows
     from inspector.ui.timeline.view import TimelineView

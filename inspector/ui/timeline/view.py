@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.strategies.core.operations import Action
 from inspector.ui.timeline.arrangement import Order, blocks_of_message, folded_amount, folded_preview, folded_row
-from inspector.ui.timeline.rows import BlockAmount, row_tokens
+from inspector.ui.timeline.rows import BlockAmount, ContextAmounts, Row, Rows, row_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.outcome import Outcome
-    from inspector.ui.timeline.rows import ContextAmounts, Row, Rows
 
     Tiers = tuple[tuple[str, ...], ...]
     Decisions = tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]

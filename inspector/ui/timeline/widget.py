@@ -15,8 +15,8 @@ from textual.scrollbar import ScrollBarRender
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import TIMELINE
 from inspector.ui.part_names import OPEN_PLAN
-from inspector.ui.timeline.columns import MARK_OF_HEADING, Columns, Space, columns_for, header_pieces, row_pieces
-from inspector.ui.timeline.jumps import scroll_ticks
+from inspector.ui.timeline.columns import MARK_OF_HEADING, Columns, Piece, Space, columns_for, header_pieces, row_pieces
+from inspector.ui.timeline.jumps import Marks, scroll_ticks
 from inspector.ui.toolkit.line_view import LineView, component_classes
 from inspector.ui.toolkit.pane import DOUBLE
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from inspector.ui.timeline.columns import Piece
-    from inspector.ui.timeline.jumps import Marks
     from inspector.ui.timeline.view import TimelineView
 
     StyledMarks = tuple[tuple[str, Style] | None, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,8 +19,6 @@ from textual.worker import Worker, get_current_worker
 from inspector.ui.toolkit.failures import Failure, keep_running
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from textual._types import CallbackType
     from textual.app import App
     from textual.await_remove import AwaitRemove

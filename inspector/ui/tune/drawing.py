@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.replay.analysis.sweep import counts_along
+from inspector.replay.analysis.sweep import Grid, LimitSizes, TunableLimit, counts_along
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.chart.drawing import ChartRun
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.sweep import Grid, LimitSizes, TunableLimit
     from inspector.strategies.core.parameters import ValueScale
 
 

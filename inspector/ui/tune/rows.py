@@ -10,16 +10,16 @@ import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.replay.analysis.recoveries import is_net_sure
-from inspector.replay.analysis.sweep import tunable_limits
+from inspector.replay.analysis.sweep import Grid, LimitSizes, Point, Sweep, tunable_limits
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import net_words, refetch_range
-from inspector.strategies.core.parameters import TOKENS, ToolList
-from inspector.strategies.core.strategy import TieredStrategy
+from inspector.strategies.core.parameters import TOKENS, Parameter, ToolList
+from inspector.strategies.core.strategy import Strategy, TieredStrategy
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import parameter_of, value_of, with_values
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, legend_of, savings_style
-from inspector.ui.plan.choices import tool_choices, with_tools
+from inspector.ui.plan.choices import ToolChoice, tool_choices, with_tools
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN, Curve, HeatChart, TuneChart, short_value
 
 if TYPE_CHECKING:
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.sweep import Grid, LimitSizes, Point, Sweep
     from inspector.replay.engine.ledger import Figures
-    from inspector.strategies.core.parameters import Parameter
-    from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.history.history import History
-    from inspector.ui.plan.choices import ToolChoice
 
 
 COLUMNS: Final = (

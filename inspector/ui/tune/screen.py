@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual import on
+from textual import events, on
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from inspector.replay.analysis.sweep import POINTS
+from inspector.replay.analysis.sweep import POINTS, Grid, TunableLimit
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
@@ -53,11 +53,9 @@ from inspector.ui.tune.sweeps import LimitRanking, Limits, Sweeps, key_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.replay.analysis.sweep import Grid, TunableLimit
     from inspector.ui.chart.drawing import ChartRun
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain import Explained

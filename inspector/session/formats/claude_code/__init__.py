@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.errors import SessionError
 from inspector.session.files import FileState, exists, glob_sorted, open_for_reading
-from inspector.session.format import Format, FullOutput, sessions_at
+from inspector.session.format import ContainedSession, Format, FullOutput, sessions_at
 from inspector.session.json import lenient_json, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.format import ContainedSession
     from inspector.session.model import Session
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample

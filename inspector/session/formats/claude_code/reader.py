@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from inspector.session.billing_terms import BillingTerms, normalized_value, use_count
-from inspector.session.builder import SessionBuilder, Thread
+from inspector.session.builder import OpenContext, SessionBuilder, Thread
 from inspector.session.formats.chat import SEPARATE_ITERATIONS
 from inspector.session.formats.claude_code import UUID, SideRuns, is_copy
 from inspector.session.formats.claude_code.lineage import (
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import OpenContext
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
     from inspector.session.model import Block, Call, Session
 

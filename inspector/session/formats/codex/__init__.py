@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.errors import SessionError
 from inspector.session.files import glob_sorted
-from inspector.session.format import Format, home_of, sessions_at
+from inspector.session.format import ContainedSession, Format, home_of, sessions_at
 from inspector.session.formats.responses import is_item, is_list_of_items
 from inspector.session.json import mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, SessionLink
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from inspector.session.builder import SessionBuilder
-    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
 
 

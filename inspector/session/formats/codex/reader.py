@@ -81,7 +81,7 @@ from inspector.session.model import (
     SessionLink,
     SideCall,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.usage_fields import CODEX
 
 if TYPE_CHECKING:
@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from inspector.session.builder import SessionBuilder
     from inspector.session.json import Node
     from inspector.session.model import Block
-    from inspector.session.reader import Reader
 
 
 BEGINNINGS = (

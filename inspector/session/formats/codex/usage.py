@@ -14,25 +14,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from inspector.errors import SessionError
 from inspector.session.billing_terms import BillingTerms, normalized_value
 from inspector.session.files import open_for_reading
-from inspector.session.formats.codex import EVENT, ITEM, META, TURN_STARTS, USAGE, unwrapped
+from inspector.session.formats.codex import EVENT, ITEM, META, TURN_STARTS, USAGE, RolloutLine, unwrapped
 from inspector.session.formats.responses.reader import NONE
 from inspector.session.json import ObjectDecoder, clean_string, count, mapping, objects, string
-from inspector.session.model import Usage
+from inspector.session.model import Block, Usage
 from inspector.session.usage_fields import CODEX
 from inspector.session.zstd import DamagedError, is_zstd, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import BinaryIO
-
-    from inspector.session.formats.codex import RolloutLine
-    from inspector.session.model import Block
 
 
 COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "total_tokens")

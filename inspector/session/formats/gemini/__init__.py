@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.files import glob_sorted, is_file
-from inspector.session.format import Format, can_name_file, home_of, sessions_at
+from inspector.session.format import ContainedSession, Format, can_name_file, home_of, sessions_at
 from inspector.session.json import (
     clean_string,
     clean_text,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 

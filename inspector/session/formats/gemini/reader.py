@@ -40,7 +40,7 @@ from inspector.session.model import (
     Role,
     SessionLink,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.snapshot_list import SnapshotList
 from inspector.session.sniff import Sample
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.json import Node
     from inspector.session.model import Block, Usage
-    from inspector.session.reader import Reader
 
 
 class About(NamedTuple):

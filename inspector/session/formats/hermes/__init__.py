@@ -54,7 +54,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.json import Fields, Node
     from inspector.session.model import Block
-    from inspector.session.reader import Reader
 
 
 NAME = "hermes"

@@ -28,7 +28,7 @@ from inspector.session.formats.hermes import (
 )
 from inspector.session.json import clean_string, compact_json, json_in, mapping, seconds_of_any, string
 from inspector.session.model import LinkKind, Origin, SessionLink
-from inspector.session.sqlite import RowCache, RowInterpreter, RowsGoneError, Selector
+from inspector.session.sqlite import Columns, Row, RowCache, RowInterpreter, RowsGoneError, Selector
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.sqlite import Columns, Row
 
 
 FORKS = ("_branched_from", "_delegate_from", "_reset_from")

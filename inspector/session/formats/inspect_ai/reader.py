@@ -19,8 +19,8 @@ from msgspec import structs
 
 from inspector.errors import SessionError
 from inspector.session.billing_terms import SERVICE_TIER, first_tier, requested_tier
-from inspector.session.blocks import CachedTexts
-from inspector.session.builder import SessionBuilder
+from inspector.session.blocks import CachedTexts, TextBlock
+from inspector.session.builder import SessionBuilder, ToolNames
 from inspector.session.files import SETTLE_SECONDS, FileState, Locator
 from inspector.session.formats.chat import (
     CACHE_CONTROL,
@@ -73,21 +73,17 @@ from inspector.session.model import (
     TextUnavailableError,
     Usage,
 )
-from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
+from inspector.session.reader import DocumentInterpreter, FileChange, Reader, ReadingProgress
 from inspector.session.sniff import Sample
-from inspector.session.sqlite import unread_table_diagnostics
+from inspector.session.sqlite import DatabaseState, unread_table_diagnostics
 from inspector.session.usage_fields import INSPECT, excludes_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.blocks import TextBlock
-    from inspector.session.builder import ToolNames
     from inspector.session.json import Fields, Node
     from inspector.session.model import Session
-    from inspector.session.reader import Reader
-    from inspector.session.sqlite import DatabaseState
 
 
 NO_CONTENT = "(no content)"

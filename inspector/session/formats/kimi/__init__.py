@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import glob_sorted, is_file
-from inspector.session.format import Format, can_name_file, home_of, sessions_at
+from inspector.session.format import ContainedSession, Format, can_name_file, home_of, sessions_at
 from inspector.session.json import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 

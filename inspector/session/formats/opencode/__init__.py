@@ -32,17 +32,13 @@ from inspector.session.formats.opencode.reader import (
     part_of,
     with_parts,
 )
-from inspector.session.json import lenient_json, mapping, object_nodes, string
-from inspector.session.model import Origin, Role, TextUnavailableError
-from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
+from inspector.session.json import Fields, Node, lenient_json, mapping, object_nodes, string
+from inspector.session.model import Origin, Role, Session, TextUnavailableError
+from inspector.session.reader import DocumentInterpreter, FileChange, Reader, ReadingProgress
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from inspector.session.json import Fields, Node
-    from inspector.session.model import Session
-    from inspector.session.reader import Reader
 
     Columns = Mapping[str, frozenset[str]]
 

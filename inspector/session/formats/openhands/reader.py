@@ -42,8 +42,8 @@ from inspector.session.json import (
 )
 from inspector.session.json_reader import JsonReader, SidecarFile
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Compaction, Origin, Role, SideCall, Usage
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.model import Block, BlockKind, Compaction, Origin, Role, SideCall, Usage
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.usage_fields import OPENHANDS
 
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
     from inspector.session.json import Node
-    from inspector.session.model import Block
-    from inspector.session.reader import Reader
 
 
 class EventThread(ChatThread):

@@ -13,13 +13,12 @@ from msgspec import Struct, field
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.format import Format
 from inspector.session.formats.streamed_responses import decoded, events_of
-from inspector.session.json import json_in, mapping, objects, string
+from inspector.session.json import Node, json_in, mapping, objects, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from inspector.session.json import Node
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 

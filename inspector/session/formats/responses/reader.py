@@ -63,7 +63,7 @@ from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.media import media_of_base64
 from inspector.session.model import BlockKind, ContextCause, Message, Origin, RecordedBreakpoint, Role, SideCall
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from inspector.session.formats.responses import Exchange
     from inspector.session.json import Node
     from inspector.session.model import Block, Usage
-    from inspector.session.reader import Reader
 
 
 EXIT_CODE = re.compile(r"\A(?:Chunk ID: .*\n|Wall time: .*\n)*(?:Exit code:|Process exited with code) (-?\d+)")

@@ -18,8 +18,8 @@ from json import JSONDecoder
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import Locator, is_file
-from inspector.session.format import Format, editor_folders
-from inspector.session.json import count, json_in, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.format import ContainedSession, Format, editor_folders
+from inspector.session.json import Node, count, json_in, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Usage
 from inspector.session.usage_fields import SPANS
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.format import ContainedSession
-    from inspector.session.json import Node
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 

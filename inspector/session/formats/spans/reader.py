@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from inspector.session.builder import SessionBuilder
+from inspector.session.builder import SessionBuilder, ToolNames
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.chat import chat_blocks, role_of
-from inspector.session.formats.plain import PlainConversation, PlainMessage, RequestLog
+from inspector.session.formats.plain import PlainConversation, PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.spans import (
     CUT,
     LABEL,
@@ -54,7 +54,7 @@ from inspector.session.json import (
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import LinkKind, Message, Origin, Role, SessionLink, SideCall, Usage
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.sqlite import RowInterpreter, RowsGoneError, Selector
 
@@ -64,10 +64,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
-    from inspector.session.builder import ToolNames
-    from inspector.session.formats.plain import RequestThread
     from inspector.session.json import Node
-    from inspector.session.reader import Reader
 
     Chat = dict[str, Any]
 

@@ -17,13 +17,12 @@ from msgspec import Struct
 
 from inspector.session.files import is_folder
 from inspector.session.format import Format, editor_folders
-from inspector.session.json import FileNode, clean_string, mapping, objects
+from inspector.session.json import FileNode, Node, clean_string, mapping, objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from inspector.session.json import Node
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 

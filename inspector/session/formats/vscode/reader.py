@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 from msgspec import structs
 
 from inspector.session.blocks import TextBlock, argument_text, text_block
-from inspector.session.builder import CallMatcher, SessionBuilder, Thread
+from inspector.session.builder import CallMatcher, OpenContext, SessionBuilder, Thread
 from inspector.session.formats.chat import usage_of as chat_usage_of
-from inspector.session.formats.vscode import OperationLog, child, children, value_of
+from inspector.session.formats.vscode import LoggedRequest, OperationLog, Slot, child, children, value_of
 from inspector.session.json import (
     FileNode,
     clean_string,
@@ -45,7 +45,7 @@ from inspector.session.model import (
     SideCall,
     Usage,
 )
-from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.reader import Reader, Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.usage_fields import VSCODE
 
@@ -53,10 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.builder import OpenContext
-    from inspector.session.formats.vscode import LoggedRequest, Slot
     from inspector.session.json import Node
-    from inspector.session.reader import Reader
 
 
 ASKED, ANSWER, THOUGHT, CALL, RESULT, PART, NOTICE = (
