@@ -183,7 +183,7 @@ def encodes_everything(stream: TextIO) -> bool:
 
 def check_target(target: Path, source: Path | None = None) -> None:
     """Refuse to overwrite a session: the source, a path inside it, or any session file."""
-    from inspector.session.overwrite_guard import problem_with_target
+    from inspector.session.registry import problem_with_target
 
     problem = problem_with_target(target, source)
     if problem:

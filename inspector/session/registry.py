@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from inspector.errors import SessionError, UnreadableFileError
 from inspector.plug_ins import FORMATS, PlugIn, PlugIns, UnusablePlugInError, failure_of
-from inspector.session.files import Locator
+from inspector.session.files import Locator, exists, is_file, is_folder
 from inspector.session.format import Detection, Format
 from inspector.session.sniff import FileKind, Sample
 from inspector.session.zstd import is_zstd
@@ -166,6 +166,23 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     if problems := PLUG_INS.problems():
         raise type(error)(f"{error.message} Plug-ins with problems: {'; '.join(problems)}.")
     raise error
+
+
+def problem_with_target(target: Path, source: Path | None = None) -> str:
+    """Return why a result must not be written to a file, without the path; empty if it may. Sessions are kept."""
+    if is_folder(target):
+        return "is a folder; choose a file"
+    if source is not None and exists(source) and source.resolve() in (target.resolve(), *target.resolve().parents):
+        return "is part of the session; choose another file"
+    if not is_file(target):
+        return ""  # does not exist yet, or is a device or pipe
+    if source is not None and exists(source) and target.samefile(source):
+        return "is the session itself; choose another file"
+    try:
+        detection = detect(target)
+    except SessionError:
+        return ""
+    return f"contains a session ({detection.format.title}), which is never overwritten; choose another file"
 
 
 def _not_a_session(sample: Sample) -> SessionError:

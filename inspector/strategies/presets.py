@@ -317,7 +317,7 @@ def problem_with_name(text: str) -> str:
     path = target_of(text)
     if path.suffix != SUFFIX:
         return f"{path.name} is not a {SUFFIX} file"
-    from inspector.session.overwrite_guard import problem_with_target
+    from inspector.session.registry import problem_with_target
 
     problem = problem_with_target(path)
     return f"{path} {problem}" if problem else ""

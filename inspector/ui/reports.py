@@ -13,7 +13,7 @@ from inspector.atomic_files import APPLICATION, write_user_file
 from inspector.errors import InspectorError
 from inspector.safe_text import cell_width, one_line
 from inspector.session.files import expand_user, is_file, is_folder
-from inspector.session.overwrite_guard import problem_with_target
+from inspector.session.registry import problem_with_target
 from inspector.strategies.presets import display_name
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from inspector.atomic_files import APPLICATION, write_user_file
 from inspector.session.files import expand_user
-from inspector.session.overwrite_guard import problem_with_target
+from inspector.session.registry import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
 from inspector.ui.dialogs import SaveChoice, SaveDialog

@@ -146,7 +146,7 @@ async def _save_export(app: App[Any], controller: SessionController, export: Exp
 
 
 def _problem_with_file(text: str) -> str:
-    from inspector.session.overwrite_guard import problem_with_target
+    from inspector.session.registry import problem_with_target
 
     if not text.strip():
         return "enter a file name"
