@@ -6,14 +6,12 @@ none, raise the limit in the same commit, and write in its message what the line
 smaller, lower the limit in the same commit.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from tests.conftest import ROOT
 
 MOST_MODULES = 430
-MOST_LINES = 136_461
+MOST_LINES = 135_963
 
 
 def room_sizes() -> tuple[Counter[str], Counter[str]]:

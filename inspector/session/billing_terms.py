@@ -41,12 +41,7 @@ _MOST_TOKENS = 1 << 40
 
 
 class MediaTokens(NamedTuple):
-    """Audio, image or video tokens of a call, included in its prompt or response tokens.
-
-    Attributes:
-        kind: `audio`, `image`, `video`.
-        served: `input` for uncached prompt tokens, `cache_read`, `output`.
-    """
+    """Audio, image or video tokens of a call, part of its tokens. `served`: `input`, `cache_read` or `output`."""
 
     kind: str
     served: str
@@ -54,13 +49,7 @@ class MediaTokens(NamedTuple):
 
 
 class BillingTerms(NamedTuple):
-    """Billing terms of a call; empty fields are the defaults.
-
-    Attributes:
-        speed: `fast`.
-        tier: `batch`, `flex`, `priority`.
-        region: Requested inference region, if it affects the price: `us`.
-    """
+    """Billing terms of a call, empty for the defaults: `fast`, `batch`, `flex`, `priority`, region `us`."""
 
     speed: str = ""
     tier: str = ""

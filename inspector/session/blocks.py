@@ -92,10 +92,7 @@ CACHED_CHARACTERS = 2_000_000
 
 
 class CachedTexts(ABC):
-    """Base class of text sources with a cache of recently read records.
-
-    Every text is compared with its block's digest to detect rewritten records.
-    """
+    """Text source with a cache of recent records. Digests of the texts show whether a record was rewritten."""
 
     def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
         self._blocks_of_record = blocks_of_record
@@ -160,10 +157,7 @@ class CachedTexts(ABC):
 
 
 class FileTexts(CachedTexts):
-    """Texts of records at byte offsets of files.
-
-    The files stay open, so texts of a deleted or replaced file can still be read.
-    """
+    """Texts of records at byte offsets of files, which stay open in case they are deleted or replaced."""
 
     def __init__(self, paths: Sequence[Path], files: Sequence[BinaryIO], blocks_of_record: BlocksOfRecord) -> None:
         """Create a source. `paths`: the files, indexed by `origin.file`; for messages."""
@@ -198,11 +192,7 @@ class NamedTexts(CachedTexts):
         blocks_of_record: BlocksOfRecord,
         name_of: Callable[[Origin], str] = attrgetter("locator"),
     ) -> None:
-        """Create a source.
-
-        Args:
-            fetch: Reads a record by its name. Raises `TextUnavailableError`.
-        """
+        """Create a source. `fetch` reads a record by its name, or raises `TextUnavailableError`."""
         super().__init__(blocks_of_record)
         self._source = name
         self._fetch = fetch

@@ -172,11 +172,7 @@ class SessionBuilder:
         files: tuple[Path, ...],
         unfinished: Diagnostic | None = None,
     ) -> Session:
-        """Return an immutable snapshot of everything read so far.
-
-        Args:
-            unfinished: Diagnostic for an incomplete last record, which may still be completed.
-        """
+        """Return an immutable snapshot. `unfinished` reports a last record that may still be completed."""
         self._flush()
         calls, side_calls = self.calls.snapshot(), tuple(self.side_calls.values())
         ignored = ignored_usage(calls, side_calls)

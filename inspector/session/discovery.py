@@ -38,13 +38,7 @@ PIECES = frozenset({"message", "part"})
 
 
 class ListedFile(Struct, frozen=True):
-    """A file and its directory listing data.
-
-    Attributes:
-        path: Full path.
-        size: In bytes.
-        modified: Seconds since the epoch.
-    """
+    """A file as listed by its folder, with its time of modification in seconds since the epoch."""
 
     path: str
     name: str

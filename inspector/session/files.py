@@ -50,11 +50,7 @@ def expand_user(text: str) -> Path:
 
 
 class Locator(NamedTuple):
-    """A path to a file and, optionally, to a session in it.
-
-    Attributes:
-        session: Id of the session in the file; empty if not given.
-    """
+    """A path to a file, and the id of a session in it; empty if not given."""
 
     file: Path
     session: str = ""
@@ -74,12 +70,7 @@ class Locator(NamedTuple):
 
 
 class FileState(NamedTuple):
-    """Identity and version of a file: enough to distinguish appending from rewriting.
-
-    Attributes:
-        size: In bytes.
-        modified: Modification time in nanoseconds since the epoch.
-    """
+    """Identity and version of a file, to distinguish appending from rewriting. Times are in nanoseconds."""
 
     device: int
     inode: int
@@ -119,20 +110,12 @@ def last_written(changed: float, recorded: float | None) -> float:
 
 
 def is_live(written: float | None, now: float) -> bool:
-    """Return True if a session counts as live; used by the header, tabs and lists.
-
-    Args:
-        written: Result of `last_written`; None if unknown.
-    """
+    """Return True if a session last written at a time counts as live; False for None."""
     return written is not None and now - written <= LIVE_SECONDS
 
 
 def open_for_reading(path: Path) -> BinaryIO:
-    """Open a regular file for reading without blocking.
-
-    Raises:
-        SessionError: It is not a regular file, does not exist or is not readable.
-    """
+    """Open a regular file without blocking. Raises `SessionError` if it is not regular or not readable."""
     try:
         status = path.stat()
         # Without O_NONBLOCK, opening a pipe that has just replaced the file would block.
@@ -148,11 +131,7 @@ def open_for_reading(path: Path) -> BinaryIO:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Create a temporary folder that is deleted on exit.
-
-    Raises:
-        TemporaryFolderError: It cannot be created, or the disk is full.
-    """
+    """Create a folder that is deleted on exit. Raises `TemporaryFolderError` if that fails."""
     from tempfile import TemporaryDirectory
 
     try:

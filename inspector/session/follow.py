@@ -63,12 +63,7 @@ UNREADABLE_SECONDS = 3.0
 
 
 class Update(Struct, frozen=True):
-    """A change to a followed session.
-
-    Attributes:
-        change: `loaded`, `appended`, `reloaded`, `vanished`, `returned`, or `notice` for a message only.
-        notice: One line for the user, or empty.
-    """
+    """A change: `loaded`, `appended`, `reloaded`, `vanished`, `returned`, or only a `notice` for the user."""
 
     session: Session
     change: str
@@ -88,11 +83,7 @@ class Follower:
     """
 
     def __init__(self, path: Path | str, *, on_notice: Callable[[str], None] | None = None, load: bool = True) -> None:
-        """Open a session and read it. Raises `SessionError` if it cannot be read as a session.
-
-        Args:
-            load: Read it now. Otherwise call and exhaust `load` before anything else.
-        """
+        """Open and read a session, or leave reading to `load`. Raises `SessionError` if it is not readable."""
         self.path = Path(path)
         self.state = "live"
         self.change = ""

@@ -36,22 +36,14 @@ class ContainedSession(Struct, frozen=True):
 
 
 class FullOutput(NamedTuple):
-    """A complete tool output of which the model received a preview.
-
-    Attributes:
-        text: Its text, or None if the file no longer exists.
-    """
+    """A complete tool output of which the model received a preview. `text`: None if the file is gone."""
 
     file: Path
     text: str | None
 
 
 def home_of(variable: str, *default: str) -> Path:
-    """Return a program's folder: from an environment variable, or a default below the user's home.
-
-    Args:
-        default: Path components below the user's home.
-    """
+    """Return a program's folder: from an environment variable, or components below the user's home."""
     configured = os.environ.get(variable)
     return Path(configured) if configured else Path.home().joinpath(*default)
 
@@ -78,11 +70,7 @@ def can_name_file(identifier: str) -> bool:
 
 
 def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[ContainedSession]:
-    """Return the sessions of a file without modification times, newest first; empty if it holds only one.
-
-    Args:
-        titles: Name and title of each, in file order.
-    """
+    """Return a file's sessions from names and titles in its order, newest first; empty for fewer than two."""
     modified = path.stat().st_mtime
     found = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in titles]
     return found[::-1] if len(found) > 1 else ()
@@ -125,11 +113,7 @@ class Format(ABC):
 
     @abstractmethod
     def reader(self, path: Path) -> Reader:
-        """Return a reader for a file or folder of this format, with nothing read yet.
-
-        Raises:
-            SessionError: It cannot be opened, or does not contain the session in the path.
-        """
+        """Return a reader, with nothing read yet. Raises `SessionError` if the session cannot be opened."""
 
     def reader_of_copy(self, copy: Path, path: Path) -> Reader:  # noqa: ARG002  # for formats that search near the path
         """Return a reader for the decompressed copy of the file at a path."""
@@ -140,11 +124,7 @@ class Format(ABC):
         return ()
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:  # noqa: ARG002  # for overrides
-        """Return the sessions in a file or folder of several, newest first; empty if it is itself a session.
-
-        Raises:
-            SessionError: It cannot be read.
-        """
+        """Return several sessions of a file or folder, newest first. Raises `SessionError` if unreadable."""
         return ()
 
     def is_sidecar(self, path: Path) -> bool:  # noqa: ARG002  # for formats with sidecars
@@ -160,11 +140,7 @@ class Format(ABC):
         return None
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
-        """Return the sessions started by the one at a path, as far as their location or their beginning shows it.
-
-        Raises:
-            SessionError: Its file cannot be read.
-        """
+        """Return the sessions it started, if its location or beginning shows any. Raises `SessionError`."""
         return [one for one in self.contained_sessions(Locator.of(path).file) if one.parent == identifier]
 
     def locate(self, path: Path, identifier: str) -> Path | None:  # noqa: ARG002  # for formats with related sessions

@@ -109,14 +109,7 @@ def _without_lone_surrogates(value: object) -> object:
 
 
 def salvage(value: object, wanted: Any) -> tuple[Any, set[str]]:
-    """Convert a JSON value to a struct, dropping fields that do not fit.
-
-    Args:
-        wanted: A struct type with defaults for all fields.
-
-    Returns:
-        The struct and the names of the fields that were dropped.
-    """
+    """Convert JSON to a struct with defaults for all fields; return the names of those that did not fit too."""
     ill_typed: set[str] = set()
     return _fit(value, msgspec.inspect.type_info(wanted), wanted, ill_typed), ill_typed
 
@@ -386,11 +379,7 @@ class ObjectDecoder:
     """Decodes lines as plain objects, for formats with too many record shapes to list their fields."""
 
     def __init__(self, inner: str = "") -> None:
-        """Create a decoder.
-
-        Args:
-            inner: The field with a line's content. If it is not an object, the line has a problem.
-        """
+        """Create a decoder. `inner` names the field with a line's content, which must be an object."""
         self._inner = inner
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[dict[str, Any]]]:
@@ -590,10 +579,7 @@ ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def repair_in_place(data: bytes) -> bytes:
-    """Make a JSON text acceptable to a strict decoder without moving any offset.
-
-    Replaces invalid UTF-8, lone surrogates, and numbers that JSON does not allow.
-    """
+    """Make a JSON text strict without moving offsets: invalid UTF-8, lone surrogates, Python's numbers."""
     text = data.decode(errors="surrogateescape")
     data = "".join("?" if "\udc80" <= character <= "\udcff" else character for character in text).encode()
     data = ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)
@@ -607,11 +593,7 @@ def _address(data: bytes | memoryview | msgspec.Raw) -> int:
 
 
 def object_nodes(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Yield the entries that are JSON objects, with their values; others become diagnostics.
-
-    Args:
-        what: Expected content, for diagnostics: `a message`.
-    """
+    """Yield entries that are objects, with values; others are diagnosed as not `what`: `a message`."""
     for node in nodes:
         value = node.value()
         if isinstance(value, dict):

@@ -44,11 +44,7 @@ class LinkedDocument(NamedTuple):
 
 
 class LinkedDocuments:
-    """The documents in which a session continues, found while the first one is read.
-
-    Attributes:
-        paths: Paths of the opened documents by number, starting at 1.
-    """
+    """The documents in which a session continues, numbered from 1, found while the first one is read."""
 
     def __init__(self) -> None:
         self.paths: list[Path] = []
@@ -108,12 +104,7 @@ class SidecarFile:
         part: Callable[[Any], Any] | None = None,
         decode: Callable[[bytes], Any] = lambda data: lenient_json(data)[0],
     ) -> None:
-        """Create the sidecar without reading it.
-
-        Args:
-            part: Extracts the relevant part; changes elsewhere are ignored.
-            decode: Decodes the bytes, returning None if they are unreadable; JSON by default.
-        """
+        """Create the sidecar without reading it. Changes outside its `part` are ignored."""
         self._path = path
         self._part = part
         self._decode = decode
@@ -244,11 +235,7 @@ class JsonReader:
 
 
 def json_file_reader(path: Path, format_name: str, interpreter: Callable[[], RecordInterpreter]) -> Reader:
-    """Return a reader for records stored one per line or in one document. Raises `SessionError` if it cannot be opened.
-
-    Args:
-        path: The file, optionally with the id of one of several sessions in it.
-    """
+    """Return a reader for records in lines or in one document. Raises `SessionError` if it cannot be opened."""
     if Sample(Locator.of(path).file).is_lines:
         return JsonlReader(path, format_name, interpreter())
     return JsonReader(path, format_name, interpreter)

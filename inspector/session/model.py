@@ -201,12 +201,7 @@ class Usage(Struct, frozen=True, gc=False):
 
 
 class ReportedMiss(Struct, frozen=True, gc=False):
-    """A cache miss reported by the provider.
-
-    Attributes:
-        reason: The provider's term: `model_changed`, `unavailable`.
-        tokens: Missed tokens as reported, or None.
-    """
+    """A cache miss in the provider's terms (`model_changed`, `unavailable`), and its tokens or None."""
 
     reason: str
     tokens: int | None = None
@@ -538,19 +533,11 @@ class Session:
         return next((message.time for message in reversed(self.messages) if message.time is not None), None)
 
     def text(self, block: Block) -> str:
-        """Read the full text of a block from the file.
-
-        Raises:
-            TextUnavailableError: The text is no longer in the file.
-        """
+        """Read a block's full text. Raises `TextUnavailableError` if it is no longer in the file."""
         return self.texts.text(block)
 
     def quick_text(self, block: Block) -> str:
-        """Return the full text of a block: a short one from its preview, without reading the file.
-
-        Raises:
-            TextUnavailableError: The text is longer and no longer in the file.
-        """
+        """Return a block's full text, a short one without reading. Raises `TextUnavailableError` if gone."""
         return block.preview if block.characters <= PREVIEW_CHARACTERS else self.texts.text(block)
 
 

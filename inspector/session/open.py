@@ -41,11 +41,7 @@ class ZstdReader:
     """Reads a compressed session."""
 
     def __init__(self, path: Path, open_inside: Callable[[Path], Reader], *, grows: bool = False) -> None:
-        """Open a file. Raises `SessionError` if it cannot be opened.
-
-        Args:
-            grows: True if agents append frames to it, the last of which may be incomplete.
-        """
+        """Open a file to which agents may append frames (`grows`). Raises `SessionError` if that fails."""
         self._path = path
         self._open_inside = open_inside
         self._grows = grows
@@ -123,11 +119,7 @@ class ZstdReader:
 
 
 def open_reader(path: Path | str, known: str = "") -> Reader:
-    """Return a reader for `path`, with nothing read yet. Raises `SessionError` if it cannot be read as a session.
-
-    Args:
-        known: Name of its format if already detected; otherwise it is detected.
-    """
+    """Return a reader, with nothing read yet, for a known or detected format. Raises `SessionError`."""
     path = Path(path)
     try:
         format_ = format_named(known) or detect(path).format
@@ -181,13 +173,7 @@ FIRST_PART_BYTES = 1 << 20
 
 
 class Loading(Struct, frozen=True):
-    """A partly loaded session.
-
-    Attributes:
-        done: Bytes read.
-        total: Bytes in total.
-        session: The partial session, now and then; otherwise None.
-    """
+    """Bytes read of a session and in total, and now and then the partial session."""
 
     done: int
     total: int

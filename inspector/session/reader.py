@@ -48,11 +48,7 @@ class Reader(Protocol):
     """Reads one session and later additions. Not thread-safe."""
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read everything in slices, yielding progress after each. Call it once, before anything else.
-
-        Raises:
-            SessionError: The file cannot be read.
-        """
+        """Read all in slices, yielding progress. Call it once, first. Raises `SessionError` if unreadable."""
         ...
 
     def snapshot(self) -> Session:

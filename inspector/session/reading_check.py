@@ -49,11 +49,7 @@ def totals_of(session: Session) -> UsageTotals:
 
 
 def independent_totals(session: Session) -> UsageTotals | None:
-    """Return the totals reported in the session's file, or None if its format or format variant is not supported.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return the totals in the file, None for unsupported formats. Raises `OSError` if it cannot be read."""
     counts = _COUNTS.get(session.format)
     file = Locator.of(session.path).file
     is_row = session.format in _ROWS and _is_database(file)

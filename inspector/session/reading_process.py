@@ -59,10 +59,7 @@ class ReadingProcess:
         return None
 
     def parts(self) -> Generator[TransferPart, None, None]:
-        """Yield partial sessions and finally the complete one; the process has then ended. Call it once.
-
-        The complete session is missing if it could not be read, for any reason.
-        """
+        """Yield partial sessions, last the complete one unless it failed; the process has ended. Call once."""
         from msgspec import DecodeError
 
         from inspector.session.transfer import decoded_parts

@@ -223,11 +223,7 @@ class PlugInFormat(Format):
     """A format that delegates to one of another package, and answers for it if that fails."""
 
     def __init__(self, plug_in: PlugIn, loaded: object, note: Callable[[PlugIn, str], None]) -> None:
-        """Check a loaded format. Raises `UnusablePlugInError` if it is not a format, or its attributes are not usable.
-
-        Args:
-            loaded: A subclass of `Format`, or an instance of one.
-        """
+        """Check a subclass or instance of `Format`. Raises `UnusablePlugInError` if it is not usable."""
         made = loaded() if isinstance(loaded, type) and issubclass(loaded, Format) else loaded
         if not isinstance(made, Format):
             raise UnusablePlugInError(f"{plug_in.target} is not a subclass of inspector.session.format.Format")

@@ -39,23 +39,14 @@ def subagent_of(session: Session, tool_call_id: str) -> SessionLink | None:
 
 
 class StartedSessions(NamedTuple):
-    """The sessions that a session started.
-
-    Attributes:
-        found: Those found, without duplicates.
-        missing: Those named in the session but not found.
-    """
+    """The sessions that a session started, without duplicates, and those named in it but not found."""
 
     found: tuple[ContainedSession, ...] = ()
     missing: tuple[SessionLink, ...] = ()
 
 
 def subagents_of(session: Session) -> StartedSessions:
-    """Find the sessions started by one: those in its location, and those that only its records name.
-
-    Raises:
-        SessionError: Their file cannot be read.
-    """
+    """Find the sessions it started, by location and by its records. Raises `SessionError` if unreadable."""
     format_ = format_named(session.format)
     if format_ is None:
         return StartedSessions()
@@ -155,11 +146,7 @@ def _totals_of(session: Session, kept: Sequence[bool]) -> tuple[RecordedTotals, 
 
 
 def calls_counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]]) -> list[frozenset[bytes]]:
-    """Return the calls of each session that are counted in another one: the one that ended first.
-
-    Args:
-        keys_of_sessions: The time of each session's last call, and its `billed_keys`.
-    """
+    """Return each session's calls counted in the one that ended first, by last time and `billed_keys`."""
     holders = Counter(key for _, keys in keys_of_sessions for key in set(keys) if key != NO_CALL)
     shared = {key for key, count in holders.items() if count > 1}
     elsewhere: list[frozenset[bytes]] = [frozenset()] * len(keys_of_sessions)

@@ -19,10 +19,7 @@ CHUNK: Final = 512
 
 
 class ListSnapshot(Sequence[Item_co]):
-    """Immutable state of a list, equal to any tuple with equal items.
-
-    Indexing is slower than in a tuple; iteration is as fast.
-    """
+    """Immutable state of a list, equal to any tuple with equal items; slower to index, not to iterate."""
 
     __slots__ = ("_chunk_results", "_chunks", "_count")
 

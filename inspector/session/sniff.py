@@ -44,28 +44,15 @@ class FileKind(Flag):
 
 
 def beginning_size(path: Path) -> int:
-    """Return the size of a file up to `HEAD_BYTES`: while it is unchanged, so is the beginning of a log.
-
-    Raises:
-        OSError: The file does not exist.
-    """
+    """Return a file's size up to `HEAD_BYTES`: equal while a log's beginning is. Raises `OSError` if it is gone."""
     return min(path.stat().st_size, HEAD_BYTES)
 
 
 class Sample:
-    """The beginning of a file as bytes, lines and a document. Folders have no bytes.
-
-    Attributes:
-        size: In bytes; 0 for a folder.
-        head: The first 64 KB.
-    """
+    """The beginning of a file as bytes (64 KB), lines and a document. Folders have none."""
 
     def __init__(self, path: Path, most_document_bytes: int | None = None) -> None:
-        """Inspect a path. Raises `SessionError` if there is nothing readable.
-
-        Args:
-            most_document_bytes: Maximum size of a document to be parsed; None for any size.
-        """
+        """Inspect a path; larger documents are not parsed. Raises `SessionError` if nothing is readable."""
         self.path = path
         self._most_document_bytes = most_document_bytes
         try:
@@ -165,20 +152,12 @@ class Sample:
         return frozenset(found)
 
     def has_tables(self, tables: Mapping[str, frozenset[str]]) -> bool:
-        """Return True if it is a database with these tables, each with at least these columns.
-
-        Raises:
-            SessionError: The database is not readable at the moment.
-        """
+        """Return True if it has these tables with these columns. Raises `SessionError` while not readable."""
         return all(columns <= self.tables.get(name, frozenset()) for name, columns in tables.items())
 
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
-        """Columns by table of an SQLite database; empty for any other file.
-
-        Raises:
-            SessionError: The database is not readable at the moment.
-        """
+        """Columns by table of an SQLite database, empty for others. Raises `SessionError` while unreadable."""
         if not self.is_database:
             return {}
         from inspector.session.sqlite import columns_of_tables, read_database

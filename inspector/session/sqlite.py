@@ -68,11 +68,7 @@ def unreadable_error(path: Path, error: Exception) -> SessionError:
 
 
 def read_database(path: Path, read: Callable[[sqlite3.Connection], Found]) -> Found:
-    """Call `read` with a connection and return its result.
-
-    Raises:
-        SessionError: The database is not readable at the moment.
-    """
+    """Return the result of `read` on a connection. Raises `SessionError` while the database is not readable."""
     try:
         with Database(path).reading() as connection:
             return read(connection)
@@ -106,11 +102,7 @@ class Database:
         self._index = real.with_name(real.name + "-shm")
 
     def state(self) -> DatabaseState:
-        """Return its state; equal states have the same rows.
-
-        Raises:
-            OSError: The file does not exist or is not readable.
-        """
+        """Return its state; equal states have the same rows. Raises `OSError` if it is not readable."""
         return DatabaseState(
             FileState.of(self._real.stat()),
             _head(self._real, 100)[18:28],
@@ -120,11 +112,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection in one read transaction, so that all reads see the same state.
-
-        Raises:
-            DatabaseUnreadableError: It is not readable, or changed during the read; try again later.
-        """
+        """Open a connection in one read transaction. Raises `DatabaseUnreadableError`: try again later."""
         try:
             before = self.state()
             is_write_ahead = before.counters[:1] == bytes([WRITE_AHEAD])

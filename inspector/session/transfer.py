@@ -143,12 +143,7 @@ def _path(encoded: EncodedPath) -> Path:
 
 
 class TransferPart(Struct, array_like=True):
-    """Progress of reading, now and then with the partial session.
-
-    Attributes:
-        session: The session so far, or None.
-        place: The reader's position; only in the last part, which has the complete session.
-    """
+    """Progress of reading, now and then with the session so far; the last part has the reader's position."""
 
     done: int
     total: int
@@ -156,12 +151,7 @@ class TransferPart(Struct, array_like=True):
     place: ReadPlace | None = None
 
     def resume_with(self, reader: Reader) -> Loading | None:
-        """Resume reading in this process after the last part.
-
-        Returns:
-            The loading state, or None if the reader cannot resume because it is of another kind or the file was
-            replaced.
-        """
+        """Resume reading in this process; None if the reader is of another kind or the file was replaced."""
         if not resumes(reader):
             return None
         session = None if self.session is None else self.session.session(reader.texts)
@@ -176,11 +166,7 @@ def resumes(reader: Reader) -> TypeGuard[JsonlReader]:
 
 
 def decoded_parts(pipe: IO[bytes]) -> Iterator[TransferPart]:
-    """Yield the parts from a pipe until it is closed, possibly within a part.
-
-    Raises:
-        DecodeError: The data is not a part.
-    """
+    """Yield the parts from a pipe until it closes, possibly within one. Raises `DecodeError` for other data."""
     decoder = msgpack.Decoder(TransferPart)
     while len(head := pipe.read(LENGTH_BYTES)) == LENGTH_BYTES:
         length = int.from_bytes(head, "big")

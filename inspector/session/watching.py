@@ -108,12 +108,7 @@ def file_system_of(folder: Path) -> str:
 
 
 def file_system_in(mounts: str, folder: str) -> str:
-    """Return the type of the file system that contains a folder.
-
-    Args:
-        mounts: The kernel's mount list, one per line, in the format of proc_pid_mountinfo(5).
-        folder: An absolute path without links.
-    """
+    """Return the type of a folder's file system, from mounts in the format of proc_pid_mountinfo(5)."""
     best, found = "", ""
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")

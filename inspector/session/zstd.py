@@ -29,11 +29,7 @@ def is_zstd(head: bytes) -> bool:
 
 
 def unpacked_beginning(path: Path, count: int) -> bytes:
-    """Return up to `count` first bytes of a compressed file's content, fewer if it is damaged.
-
-    Raises:
-        SessionError: It cannot be opened.
-    """
+    """Return up to `count` first bytes of the content, fewer if damaged. Raises `SessionError` if unopenable."""
     pieces: list[bytes] = []
     try:
         for piece in unpacked(open_for_reading(path)):
@@ -46,11 +42,7 @@ def unpacked_beginning(path: Path, count: int) -> bytes:
 
 
 def unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the content of a compressed file with one or several frames.
-
-    Raises:
-        DamagedError: It is truncated or not compressed.
-    """
+    """Yield the content of one or several frames. Raises `DamagedError` if it is truncated or not compressed."""
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:

@@ -60,12 +60,7 @@ COLUMNS = ("id", "session_id", "message_data", "created_at")
 
 
 class StoredItem(NamedTuple):
-    """A parsed item.
-
-    Attributes:
-        item: Its content; empty if it is not a JSON object.
-        length: Length of its text in bytes.
-    """
+    """An item's JSON object, empty if it is none, and the length of its text in bytes."""
 
     item: Mapping[str, Any]
     name: str

@@ -382,11 +382,7 @@ def time_of(timestamp: ProtobufMessage) -> float | None:
 
 
 def step_record(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a row of `steps` to a JSON object, without empty values.
-
-    Raises:
-        ProtobufError: It is not a message.
-    """
+    """Convert a row of `steps` to JSON, without empty values. Raises `ProtobufError` if it is not a message."""
     payload = ProtobufMessage(_bytes(row.get("step_payload")))
     column = _bytes(row.get("metadata"))
     about = ProtobufMessage(column) if column else payload.message(5)
@@ -469,11 +465,7 @@ def _error(message: ProtobufMessage) -> str:
 
 
 class Trajectory(NamedTuple):
-    """Data about a conversation.
-
-    Attributes:
-        parent: Id of the conversation that started it as a subagent; empty if the user started it.
-    """
+    """Data about a conversation. `parent`: the one that started it as a subagent; empty if the user did."""
 
     folder: str = ""
     parent: str = ""

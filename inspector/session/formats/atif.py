@@ -189,10 +189,7 @@ MessageKey = tuple[Role, tuple[bytes, ...]]
 def begin_continuation(
     builder: SessionBuilder, chat: ChatThread, tools: Node | None, steps: list[Node], file: int
 ) -> int:
-    """Begin the context of a continuation and return the number of copied steps it uses.
-
-    Copied steps already in the trajectory are not added again.
-    """
+    """Begin the context of a continuation; return how many of its copied steps the trajectory has already."""
     known: dict[MessageKey, list[int]] = {}
     for index, message in enumerate(builder.messages):
         if message.thread == chat.number:

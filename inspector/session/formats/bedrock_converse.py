@@ -196,11 +196,7 @@ def message_of_response(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_of_events(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Assemble the message and usage of a streamed response; empty for other APIs.
-
-    Args:
-        events: Objects with one field, named after the event.
-    """
+    """Assemble a streamed response from objects named by their only field; empty for other APIs."""
     blocks: dict[int, dict[str, Any]] = {}
     answer: dict[str, Any] = {}
     for event in events:

@@ -291,12 +291,7 @@ NOTICE = "notice"
 
 
 class ChatMessage(Struct, frozen=True):
-    """One chat message of a record, with its metadata.
-
-    Attributes:
-        value: The message in OpenAI or Anthropic form.
-        is_call: True for a model response, which makes an API call.
-    """
+    """One chat message in OpenAI or Anthropic form. `is_call`: True for a response, which makes an API call."""
 
     value: Mapping[str, Any]
     time: float | None = None
@@ -445,11 +440,7 @@ answered, and exclude the declined attempts, which are not billed. Source: anthr
 def separate_requests(
     reported: object, model: str, time: float | None, identifier: str, response: int
 ) -> list[SideCall]:
-    """Return the requests that Anthropic's `usage.iterations` reports and its totals exclude.
-
-    Args:
-        model: The model of the response, for entries without one.
-    """
+    """Return the requests in Anthropic's `usage.iterations`, which its totals exclude. `model` is the default."""
     usage = reported if isinstance(reported, dict) else {}
     terms = parse_billing_terms({name: usage.get(name) for name in ("service_tier", "inference_geo")}).code
     return [
@@ -553,11 +544,7 @@ def breakpoints_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]
 
 
 def breakpoints_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedBreakpoint, ...]:
-    """Return the breakpoints of a system prompt or tool list. All tools form one block.
-
-    Args:
-        locator: `SYSTEM` or `TOOLS`.
-    """
+    """Return the breakpoints of a system prompt (`SYSTEM`), or of tools (`TOOLS`), which form one block."""
     places = ((index if locator == SYSTEM else 0, part) for index, part in enumerate(sequence(value)))
     found = ((first + place, lifetime_of(part)) for place, part in places)
     return tuple(PlacedBreakpoint(place, lifetime) for place, lifetime in found if lifetime is not None)

@@ -135,11 +135,7 @@ SUMMARY_MATCH_CHARACTERS = 200
 
 
 class TraceLog(RequestLog):
-    """Adds the requests of a log to a session in order.
-
-    Attributes:
-        numbers: Numbers for conversations that are not side requests, the main one's first.
-    """
+    """Adds the requests of a log in order. `numbers`: for conversations with calls, the main one's first."""
 
     counts_messages = False
 
@@ -296,10 +292,7 @@ CONVERSE_MODEL = re.compile(r"/model/([^/]+)/converse")
 def converse_request(
     body: Node, response: Node | None, path: str, about: Mapping[str, Any]
 ) -> PlainConversation | None:
-    """Build a conversation from a request and its response; None if the request has no messages.
-
-    The response is JSON, a JSON string, or stream text. `about` is request data outside the body.
-    """
+    """Build a conversation from a request and its response (JSON, a string, a stream); None without messages."""
     fields = body.fields()
     if "messages" not in fields:
         return None
@@ -347,10 +340,7 @@ def is_generate_request(body: object) -> bool:
 
 
 def google_request(body: Node, response: Node | None, path: str, time: Any) -> PlainConversation | None:
-    """Build a conversation from a request and its response; None if it is not a content generation request.
-
-    The response is JSON, a JSON string, or stream text.
-    """
+    """Build a conversation from a request and its response (JSON, a string, a stream); None for other kinds."""
     outer = body.fields()
     inner = outer.fields_of("request")
     asked = inner if "contents" in inner else outer
@@ -479,10 +469,7 @@ class ExchangeLog:
         self._builder.record_counts[name if is_answered else UNANSWERED] += 1
 
     def _add_step(self, exchange: HttpExchange, fields: Fields, conversation: str, turn: str) -> None:
-        """Add a step logged after the fact, with a record that contains only the messages of its turn.
-
-        Its time (time of logging) and its tools (guessed from calls) are ignored.
-        """
+        """Add a step logged afterwards: its turn's messages, with neither its time nor its guessed tools."""
         reported = self._reported.setdefault(conversation, [])
         if self._turns.get(conversation) != turn:
             self._turns[conversation] = turn

@@ -244,10 +244,7 @@ def _parameters(body: str) -> dict[str, str]:
 
 
 def result_places(parts: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    """Yield the indices of a user message's text parts that are tool results, with the tool's name.
-
-    The header precedes the result in the same part, or is a separate part before it.
-    """
+    """Yield index and tool of a user message's results. A header is in the same part, or in the one before."""
     tool = ""
     for place, part in enumerate(parts):
         text = string(part.get("text")) if isinstance(part, dict) and part.get("type") == "text" else None
@@ -267,12 +264,7 @@ Called = Sequence[tuple[str, str]]
 
 
 def chat_message(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> ChatMessage:
-    """Convert a task message to a chat message.
-
-    Args:
-        place: Its index, used to make ids for calls without one.
-        open_calls: Preceding calls without a result.
-    """
+    """Convert a task message. `place` forms ids for calls without one; `open_calls` have no result yet."""
     role = string(message.get("role"))
     if message.get("type") == "reasoning" and not role:
         texts = [string(part.get("text")) for part in objects(message.get("summary"))] or [string(message.get("text"))]
@@ -694,11 +686,7 @@ class ClineTask(DocumentInterpreter):
         return self._chat.compact(compaction, message, kept, before)
 
     def _change(self, request: ClineRequest | None, began: float | None) -> None:
-        """Apply Cline's compactions: changed messages, and a range omitted from later requests.
-
-        Args:
-            began: Its start in milliseconds since the epoch; None for the next request, which is not sent yet.
-        """
+        """Apply compactions: changed and omitted messages. `began` is None for a request not sent yet."""
         first = len(self.builder.messages)
         replaced = self._replaced(began)
         members = [replaced.get(index, index) for index in self._chat.members]

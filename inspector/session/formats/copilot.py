@@ -768,10 +768,7 @@ class CopilotInterpreter(RecordInterpreter):
         agent.thread.begin(ContextCause.REWIND, [agent.system, *others])
 
     def _compact(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
-        """Begin the context left by a compaction.
-
-        Compactions run in the background: messages added after the start of one are not in its summary and stay.
-        """
+        """Begin the context left by a compaction. Messages added while it ran are not summarized and stay."""
         if not blocks and not data.get("messagesRemoved"):
             return
         start, about = agent.compaction

@@ -222,10 +222,7 @@ def _part(block: Mapping[str, Any]) -> Chat:
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """Convert reported usage; None if there is none.
-
-    Input, cache reads and cache writes are separate; output includes reasoning.
-    """
+    """Convert reported usage, None if absent. Input excludes cached tokens, output includes reasoning."""
     fields = mapping(reported)
     names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
     uncached, read, written, output = (count(fields.get(name)) for name in names)

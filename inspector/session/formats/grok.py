@@ -255,13 +255,7 @@ UNMATCHED = f"{LOG_NAME}: a logged response that matches no single message"
 
 
 class LoggedResponse(Struct, frozen=True):
-    """A response in the log.
-
-    Attributes:
-        usage: Reported usage; None if the provider reported none or the version does not log it.
-        calls: Ids of its executed calls.
-        line: 1-based line number.
-    """
+    """A response in the log with the ids of its executed calls. `usage`: None if none is logged."""
 
     usage: Usage | None
     time: float | None
@@ -728,11 +722,7 @@ class GrokReader:
     """Reads all files of a session and follows their changes."""
 
     def __init__(self, history: Path, opened: Path, format_name: str) -> None:
-        """Open a session; `opened` is the path chosen by the user.
-
-        Raises:
-            SessionError: The session cannot be opened.
-        """
+        """Open a session by the path that the user chose. Raises `SessionError` if that fails."""
         self._interpreter = GrokInterpreter(SessionLog(history.parent))
         self._history = JsonlReader(history, format_name, self._interpreter, opened)
         self._updates_path = history.with_name(UPDATES)

@@ -489,10 +489,7 @@ COUNTS = ("input", "cacheRead", "cacheWrite", "output", "totalTokens")
 
 
 def usage_of(message: Mapping[str, Any]) -> Usage | None:
-    """Convert a response's usage; None if there is none or only zeros, as for aborted requests.
-
-    `input` excludes cache reads and writes for all providers.
-    """
+    """Convert usage, None if only zeros, as for aborted requests. `input` always excludes cached tokens."""
     reported = mapping(message.get("usage"))
     uncached, read, written, output, total = (count(reported.get(name)) for name in COUNTS)
     reasoning = count(reported.get("reasoning")) or count(reported.get("reasoningTokens"))

@@ -377,11 +377,7 @@ class PlainMessage(Struct, dict=True):
 
 
 class RequestLog:
-    """Adds messages or requests to a session in order.
-
-    Attributes:
-        counts_messages: True if messages are the file's records, counted by role.
-    """
+    """Adds messages or requests in order. `counts_messages`: messages are the records, counted by role."""
 
     counts_messages = True
 
@@ -441,11 +437,7 @@ class RequestLog:
         return None
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """Parse a record into messages: one, or several if the API compacted it, or none if it is invalid.
-
-        Args:
-            names: Tool names of earlier calls; the record's own calls are added.
-        """
+        """Parse a record: one message, several if the API compacted it, none if invalid. `names` grows."""
         value = node.value()
         if not isinstance(value, dict):
             self._builder.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
@@ -647,11 +639,7 @@ class RequestLog:
 
 
 class _SplitMessage(NamedTuple):
-    """A message split at a summary that replaces everything before it.
-
-    Attributes:
-        before: The blocks before the summary, no longer sent.
-    """
+    """A message split at a summary, which replaces all earlier blocks: those `before` are no longer sent."""
 
     before: list[TextBlock]
     summary: list[TextBlock]

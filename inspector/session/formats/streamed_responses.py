@@ -56,12 +56,7 @@ PIECES = {
 
 
 class CallPlace(NamedTuple):
-    """Position of a tool call in a streamed response.
-
-    Attributes:
-        at: The index in the stream.
-        number: Its number among the calls with that index.
-    """
+    """A tool call in a streamed response: the stream's index, and the call's number among those with it."""
 
     at: int
     number: int
@@ -175,10 +170,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call_at(calls: dict[CallPlace, dict[str, Any]], index: int, identifier: str) -> dict[str, Any]:
-    """Return the tool call at an index, creating it if it is new.
-
-    Google's Chat Completions endpoint uses index 0 for every call; the ids distinguish them.
-    """
+    """Return the tool call at an index, found by id too: Google's Chat endpoint uses index 0 for every call."""
     place = next((known for known in reversed(calls) if known.at == index), CallPlace(index, 0))
     before = string(calls[place]["id"]) if place in calls else ""
     if before and identifier and before != identifier:

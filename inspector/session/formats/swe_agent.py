@@ -227,11 +227,7 @@ TOOL = "bash"
 
 
 def parts_of_answer(text: str, command: str | None = None, identifier: str = "") -> list[dict[str, Any]]:
-    """Split a response into content parts: text before the command, its call, and text after it.
-
-    Args:
-        command: The executed command if recorded; then only the fence with that command is a call.
-    """
+    """Split a response into text before its command, the call, text after it. A recorded command decides."""
     fences = list(FENCE.finditer(text))
     if command is None:
         found = fences[0] if len(fences) == 1 else None
@@ -261,12 +257,7 @@ PROMPTS = (QUERY, "messages")
 
 
 def swe_chat_messages(entry: Mapping[str, Any], *, is_result: bool = False, call: str = "") -> list[ChatMessage]:
-    """Convert a history entry or a step to chat messages.
-
-    Args:
-        is_result: True for a user message with command output.
-        call: Id of the call made by a fenced command, or answered.
-    """
+    """Convert a history entry or step; `call`: the call in its fence, or the one that it answers."""
     if "observation" in entry and "role" not in entry:
         answer = {"role": "assistant", "content": entry.get("response"), "action": entry.get("action")}
         result = {"role": "tool", "tool_call_id": call, "content": string(entry.get("observation"))}
@@ -304,12 +295,7 @@ class SweInterpreter(DocumentInterpreter):
     """Builds a session from a SWE-agent run, or from one attempt of a run with several."""
 
     def __init__(self, path: Path, configurations: Sequence[SidecarFile] = ()) -> None:
-        """Initialize without reading.
-
-        Args:
-            path: The trajectory, optionally followed by an attempt's name.
-            configurations: Files that may contain the configured models.
-        """
+        """Initialize with a trajectory's path or attempt, and the files that may hold its models."""
         super().__init__()
         self._locator = Locator.of(path)
         self._configurations = configurations

@@ -112,11 +112,7 @@ def title_of(transcript: Mapping[str, Any]) -> str:
 
 
 def titles_in(path: Path) -> dict[str, str]:
-    """Return name and title of every transcript in a file, in order.
-
-    Raises:
-        SessionError: The file cannot be read.
-    """
+    """Return name and title of every transcript, in order. Raises `SessionError` if the file is unreadable."""
     with open_for_reading(path) as file:
         data = file.read()
     lines = ObjectDecoder().lines(data)

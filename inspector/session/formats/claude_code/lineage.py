@@ -48,10 +48,7 @@ class ClaudeCodeLineage:
     """
 
     def __init__(self, own_id: str) -> None:
-        """Initialize with the session id from the file name, empty if the name has none.
-
-        A file name can be wrong, so the id is used only after a line confirms it.
-        """
+        """Initialize with the id in the file name, which may be wrong: it is used once a line confirms it."""
         self._own_id = own_id
         self._is_confirmed = False
         self._home: str | None = None
@@ -212,12 +209,7 @@ class SessionFamily:
                 self._builder.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
 
     def note(self, record: ClaudeCodeRecord, *, is_home_agent: bool, is_inherited: bool) -> None:
-        """Record the links in a line.
-
-        Args:
-            is_home_agent: The file is a subagent's own and the line belongs to that subagent.
-            is_inherited: The line was copied from another session.
-        """
+        """Record a line's links. `is_home_agent`: it belongs to the subagent whose file this is."""
         if is_inherited:
             self._note_origin(record)
         session = record.session or ""
@@ -238,11 +230,7 @@ class SessionFamily:
             self._builder.link(SessionLink(LinkKind.SUBAGENT, started.agent, file, call, title))
 
     def file_of(self, agent: str, session: str) -> Path | None:
-        """Return the path of a subagent's file, which may not exist.
-
-        Args:
-            session: Id of the parent session, which names the folder even if the session file was renamed.
-        """
+        """Return the path of a subagent's file, which may not exist. The folder has the parent session's id."""
         name = f"agent-{agent}.jsonl"
         if not can_name_file(name):
             return None
@@ -356,12 +344,7 @@ NO_NODE = -1
 
 @dataclass(slots=True)
 class PromptTurn:
-    """The part of a conversation from one prompt to the next.
-
-    Attributes:
-        before: The preceding turn, -1 for the first.
-        fork: The line that the prompt follows, -1 if unknown.
-    """
+    """From one prompt to the next. `before`: the preceding turn; `fork`: the line it follows; -1 for none."""
 
     before: int
     fork: int
@@ -369,12 +352,7 @@ class PromptTurn:
 
 @dataclass
 class Branches:
-    """The graph of lines, reduced to turns.
-
-    Attributes:
-        nodes: Line number in this graph by uuid.
-        abandoned: Turns left by rewinding.
-    """
+    """The graph of lines, reduced to turns: line numbers by uuid, and the turns left by rewinding."""
 
     nodes: dict[str, int] = field(default_factory=dict)
     current: int = 0

@@ -327,21 +327,14 @@ def _prompt_counts(usage: Usage) -> tuple[int, int, int]:
 
 
 def later(before: Usage | None, now: Usage | None) -> Usage | None:
-    """Return the later of two usage reports of a response, unless it is smaller.
-
-    Counts never decrease between lines of an intact file; if they do, an interrupted stream wrote zeros.
-    """
+    """Return the later of two usage reports of a response, unless it is smaller: the stream was interrupted."""
     if before is None or now is None:
         return before or now
     return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
 
 
 def mark_placeholder_output(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
-    """Mark the output count as a placeholder if it cannot be the response's size.
-
-    Args:
-        is_printed: Printed by a run without a screen, which only reports the initial count.
-    """
+    """Mark an output count that cannot be the response's size, as in lines printed by a run (`is_printed`)."""
     is_placeholder = (
         is_printed
         or characters > HIGHEST_RATIO * usage.output
@@ -516,10 +509,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self._lineage.place(thread.number, line.session or "")
 
     def _is_repeated(self, record: ClaudeCodeRecord) -> bool:
-        """Return True for a line that a later compaction or resume wrote again, with its original uuid and time.
-
-        Some versions give several lines one uuid; they are not repeats.
-        """
+        """Return True for a line that a later compaction or resume wrote again, with its uuid and time."""
         node = self._branches.node(record.uuid)
         return node >= 0 and self._identity_of_node[node] == _identity(record)
 

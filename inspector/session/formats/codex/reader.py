@@ -154,10 +154,7 @@ class Compactions:
         self._open = NONE
 
     def read(self, line: RolloutLine, origin: Origin, thread: ItemThread, *, system: int, is_inherited: bool) -> None:
-        """Begin the context left by a `compacted` line.
-
-        An inherited line was copied from the continued session, which counts the compaction.
-        """
+        """Begin the context left by a `compacted` line. A copied one is counted in the continued session."""
         messages = self._builder.messages
         has_history = isinstance(line.payload.get("replacement_history"), list)
         kept = [system] if system != NONE else []
@@ -199,12 +196,7 @@ class Compactions:
 
 
 def is_compaction_summary(made: Sequence[TextBlock], summary: str, *, is_alone: bool) -> bool:
-    """Return True if a user message of a compacted conversation is its summary.
-
-    Args:
-        summary: The summary text, if recorded separately as well.
-        is_alone: The message is the only recorded item.
-    """
+    """Return True for a compaction's summary: by form, by the recorded text, or as the only item (`is_alone`)."""
     return is_alone or is_summary(block for block, _ in made) or (bool(summary) and any(summary == t for _, t in made))
 
 
@@ -685,11 +677,7 @@ class CodexInterpreter(RecordInterpreter):
             self._calls_of_responses[report.identifier] = call
 
     def _add_usage_only_call(self, report: CodexUsage | None, *, compacts: bool = False) -> None:
-        """Add a call with nothing recorded except its usage.
-
-        Args:
-            compacts: The call made a compaction summary, so it is a side call.
-        """
+        """Add a call of which only usage is recorded; one that makes a summary is a side call."""
         if report is None or self._is_inherited:
             return
         if compacts:

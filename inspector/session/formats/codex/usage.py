@@ -133,11 +133,7 @@ TIERS = {"fast": "priority"}
 
 
 class TurnSettings:
-    """Model, effort and billing terms of the current turn; a change applies to the turns that follow it.
-
-    Attributes:
-        terms: Billing terms as in `BillingTerms.code`.
-    """
+    """Model, effort and billing terms (`BillingTerms.code`) of the turns from here on."""
 
     def __init__(self) -> None:
         self.model = ""
@@ -166,12 +162,7 @@ INHERITED = -2
 
 
 class CodexUsage(NamedTuple):
-    """A usage report.
-
-    Attributes:
-        block: Block of the line itself.
-        identifier: Id of the response; empty in an event.
-    """
+    """A usage report: the block of its line, and the id of its response; empty in an event."""
 
     usage: Usage
     time: float | None
@@ -209,11 +200,7 @@ class Attribution:
         self._is_passed = True
 
     def report(self, report: CodexUsage) -> tuple[int, CodexUsage | None]:
-        """Assign a usage report.
-
-        Returns:
-            Its call, or `NONE` while it waits for a response, and an earlier report that was never assigned.
-        """
+        """Assign a usage report. Return its call, `NONE` while it waits, and an earlier report left over."""
         if self._lacks and (not self._is_passed or self._precedes_response is False):
             self._lacks, self._precedes_response = False, False
             return self._call, None

@@ -75,12 +75,7 @@ class RecordPart(IntEnum):
 
 @dataclass(eq=False)
 class LoggedPart:
-    """A part of a record that becomes one message.
-
-    Attributes:
-        entry: Number of its record, in order of first appearance.
-        is_copy: True for a checkpoint's version of an existing record.
-    """
+    """A part of a record that becomes one message. `is_copy`: it is a checkpoint's version of a known record."""
 
     entry: int
     share: RecordPart
@@ -123,11 +118,7 @@ class Segment:
 
 
 class Log:
-    """State of a conversation after replaying its log.
-
-    Attributes:
-        entries: The latest version of every record, in order of first appearance.
-    """
+    """A conversation after replaying its log: the latest version of every record, in order of appearance."""
 
     def __init__(self) -> None:
         self.entries: list[LoggedMessage] = []

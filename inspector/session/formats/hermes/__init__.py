@@ -185,12 +185,7 @@ def usage_of(row: Mapping[str, Any]) -> Usage | None:
 def add_totals(
     builder: SessionBuilder, session: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], first: int
 ) -> None:
-    """Add the recorded totals of a session.
-
-    Args:
-        rows: Its rows of `session_model_usage`; empty in older versions.
-        first: Index of its first call; the last one is the builder's last.
-    """
+    """Add a session's recorded totals: from its rows of `session_model_usage`, empty in older versions."""
     mine = [row for row in rows if not string(row.get("task"))] or [session]
     found = {clean_string(row.get("model")): row for row in mine if usage_of(row) is not None}
     sides: list[tuple[str, Usage]] = []

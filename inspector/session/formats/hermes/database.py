@@ -175,11 +175,7 @@ class HermesRows(RowInterpreter):
     known_tables = frozenset(("messages", "sessions", "system_prompts", USAGE_TABLE))
 
     def __init__(self, session: str, home: Path) -> None:
-        """Initialize for any session id of a conversation, empty for the one with the last activity.
-
-        Args:
-            home: Folder of the database.
-        """
+        """Initialize for any session id of a conversation; empty for the one with the last activity."""
         super().__init__()
         self._events = CompactionEvents(home)
         self._records: list[CompactionRecord] = []

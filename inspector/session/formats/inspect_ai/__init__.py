@@ -134,11 +134,7 @@ class Archive:
 
     @classmethod
     def at(cls, path: Path) -> Archive:
-        """Read an archive's directory; the result is empty if it cannot be read.
-
-        Raises:
-            SessionError: The file cannot be opened.
-        """
+        """Read an archive's directory, empty if unreadable. Raises `SessionError` if it cannot be opened."""
         with open_for_reading(path) as file:
             try:
                 names = zipfile.ZipFile(file).namelist()
@@ -218,11 +214,7 @@ def title_of(task: str, value: Mapping[str, Any]) -> str:
 
 
 def chosen(names: Iterable[str], wanted: str, path: Path) -> str:
-    """Return the name of the wanted sample, or the last one if none is given.
-
-    Raises:
-        SessionError: There is no such sample, or none at all.
-    """
+    """Return the wanted sample's name, or the last one. Raises `SessionError` if there is no such sample."""
     listed = list(names)
     if not listed:
         raise SessionError(f"{path}: the log has no samples yet.")
@@ -353,11 +345,7 @@ class Buffer:
             return []
 
     def document(self, sample: Running) -> bytes:
-        """Return a sample's recorded part in the form of a finished log.
-
-        Raises:
-            SessionError: The database cannot be read at the moment.
-        """
+        """Return a sample so far in the form of a finished log. Raises `SessionError` if it is locked."""
         key = (sample.identifier, sample.epoch)
         try:
             with self._database.reading() as connection:

@@ -228,11 +228,7 @@ MODEL_USAGE = "model_usage"
 
 
 def add_model_usage(builder: SessionBuilder, recorded: Any, usage_of: Callable[[Any], Usage | None]) -> None:
-    """Add the recorded totals of a sample whose calls report no usage; models without messages are side requests.
-
-    Args:
-        builder: The session; its calls are complete.
-    """
+    """Add a sample's totals if its calls report no usage; models without messages become side requests."""
     found = {
         clean_string(name): (usage, mapping(value).get("total_cost"))
         for name, value in mapping(recorded).items()
@@ -537,11 +533,7 @@ def _note_compaction(builder: SessionBuilder, event: Mapping[str, Any], first: i
 
 
 def log_reader(path: Path, name: str) -> Reader:
-    """Return a reader for a log's named sample, or the last one.
-
-    Raises:
-        SessionError: The log has no such sample.
-    """
+    """Return a reader for a log's named sample, or the last one. Raises `SessionError` if there is none."""
     locator = Locator.of(path)
     sample = Sample(locator.file)
     if sample.is_archive or sample.is_database or _is_running(locator, sample):

@@ -68,11 +68,7 @@ class WireReader(JsonlReader):
         documents: Sequence[Path],
         note: Callable[[Mapping[str, Any]], None],
     ) -> None:
-        """Open a file. Raises `SessionError` if the file cannot be opened.
-
-        Args:
-            documents: Possible metadata files; the first one with content is used.
-        """
+        """Open a file, with possible metadata files: the first with content counts. Raises `SessionError`."""
         super().__init__(path, format_name, interpreter)
         self._note = note
         self._metadata_files = [SidecarFile(document, _metadata) for document in documents]

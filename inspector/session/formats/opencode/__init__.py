@@ -234,12 +234,7 @@ class StorageReader:
     """Reads one session of the storage folder."""
 
     def __init__(self, path: Path, format_name: str) -> None:
-        """Find the session. Raises `SessionError` if the session does not exist.
-
-        Args:
-            path: Its file, or the storage folder, optionally with the session's id; the default is the newest top-level
-                session.
-        """
+        """Find a session by file, or in the folder: the named or newest top-level one. Raises `SessionError`."""
         self._path = path
         self._format = format_name
         self._file = _session_file(path)

@@ -113,10 +113,7 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
 
 
 def cleared_at(value: Mapping[str, Any]) -> float | None:
-    """Return the time a tool result was cleared, in seconds since the epoch; None if it was not.
-
-    Without a valid time, the time of the result is used.
-    """
+    """Return when a tool result was cleared in seconds since the epoch, by default its own time; None if not."""
     times = mapping(mapping(value.get("state")).get("time"))
     if not times.get("compacted"):
         return None
@@ -450,10 +447,7 @@ class MessageWithParts:
         session: OpenCodeInfo,
         is_inherited: bool | None = None,
     ) -> MessageWithParts:
-        """Combine a message and its parts.
-
-        Copies in a fork have new ids but keep their times, which show them unless `is_inherited` is known.
-        """
+        """Combine a message and its parts. Older times show a fork's copies unless `is_inherited` is known."""
         if is_inherited is None:
             began, created = session.created, message.created
             is_inherited = began is not None and created is not None and created < began
@@ -473,10 +467,7 @@ class MessageWithParts:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """A response's steps, each with one call.
-
-        The message's usage repeats its last step's, and is used only if no step reports usage.
-        """
+        """A response's steps, each with one call. The message's usage counts only if no step has any."""
         message, parts = self.message, self.parts
         starts = [place for place, part in enumerate(parts) if part.kind == STEP_START]
         # Parts before the first step belong to it.

@@ -101,11 +101,7 @@ def number_in(name: str, style: str) -> int | None:
 
 
 def events_folder(path: Path, style: str) -> Path | None:
-    """Return a conversation's event folder, in the given one or itself; None if there are no events.
-
-    Raises:
-        OSError: The folder cannot be listed.
-    """
+    """Return the folder of events at or below a path, None without events. Raises `OSError` if unlistable."""
     for folder in (*(path / name for name in FOLDERS), path):
         if is_folder(folder) and _names(folder, style):
             return folder
@@ -123,12 +119,7 @@ def state_of(folder: Path) -> Path:
 
 
 def first_events(folder: Path, style: str) -> list[Any]:
-    """Return a sample of a folder's events.
-
-    Raises:
-        OSError: The folder cannot be read.
-        SessionError: A file cannot be opened.
-    """
+    """Return a sample of a folder's events. Raises `OSError` or `SessionError` if they cannot be read."""
     found = []
     for name in _names(folder, style):
         with open_for_reading(folder / name) as file:

@@ -79,10 +79,7 @@ class EventThread(ChatThread):
         return response in self._responses
 
     def answer(self, chat: ChatMessage, origin: Origin, event: str, response: str) -> None:
-        """Add an action of a response; several actions of one response form one message.
-
-        `response` is empty if not recorded.
-        """
+        """Add an action of a response (empty if not recorded); its actions form one message."""
         (message,) = self.messages([chat], origin)
         if self.is_open(response):
             index = self._responses[response]
@@ -93,12 +90,7 @@ class EventThread(ChatThread):
         self._note(index, event, message.blocks)
 
     def condense(self, chat: ChatMessage | None, origin: Origin, forgotten: Collection[str], offset: int) -> None:
-        """Begin the context left by a condensation.
-
-        Args:
-            forgotten: Ids of the events no longer sent.
-            offset: Number of remaining events sent before the summary.
-        """
+        """Begin the context left by a condensation; `offset` counts the events sent before its summary."""
         gone = set(forgotten)
         left = [
             index
@@ -382,10 +374,7 @@ class OpenHandsInterpreter(RecordInterpreter):
         return name == CONDENSER or bool(self._own and name != self._own)
 
     def _events_ahead(self, listed: Iterable[Mapping[str, Any]]) -> float:
-        """Return the time zone offset of event times in seconds.
-
-        Events have local times without a zone; costs have UTC times.
-        """
+        """Return the offset in seconds of event times, which are local, from those of costs, in UTC."""
         of_call = {call.identifier: call.time for call in self.builder.calls if call.identifier and call.time}
         for metrics in listed:
             for response, time in _paid(metrics):
@@ -483,11 +472,7 @@ NOT_ARGUMENTS = frozenset(
 
 
 def chat_message_of_version_0(event: Mapping[str, Any], *, is_first: bool = False) -> ChatMessage | None:
-    """Convert an event to a chat message; None if it has none.
-
-    Args:
-        is_first: True for the first event. Early versions do not mark its message as the user's.
-    """
+    """Convert an event, None without a message. Early versions do not mark the first as the user's."""
     time = seconds_of_any(event.get("timestamp"))
     if isinstance(event.get("observation"), str):
         return _observation(event, time)
@@ -722,11 +707,7 @@ def reader_0(path: Path, name: str) -> Reader:
 
 
 def conversations_inside(path: Path) -> Sequence[ContainedSession]:
-    """List the conversations of a results file, newest first; empty if it has at most one.
-
-    Raises:
-        SessionError: The file cannot be read.
-    """
+    """List a results file's conversations, newest first, if it has several. Raises `SessionError`."""
     if not Sample(path).is_lines or not any(map(has_history, Sample(path).records)):
         return ()
     titles = []

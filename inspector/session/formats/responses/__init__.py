@@ -193,10 +193,7 @@ def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
 
 
 def exchange_of(request: Node, response: Node | None, events: Sequence[Node] = ()) -> Exchange:
-    """Build an exchange; items from a base64 response all have the place of the response.
-
-    `events` are stream events in place of a response body.
-    """
+    """Build an exchange from a body or `events`; items of a base64 body have the place of the response."""
     exchange = Exchange(is_request=False)
     _collect(request, exchange, 3)
     text = response.value() if response is not None else None

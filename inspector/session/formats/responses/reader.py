@@ -394,12 +394,7 @@ class ReadItem(Struct):
 
 
 class LoggedThread(ItemThread):
-    """A conversation of a log.
-
-    Attributes:
-        sent: Its items repeated by requests, each with its message.
-        definitions: The message with its system prompt and tools, -1 for none.
-    """
+    """A conversation of a log: items that requests repeat, and the message of its definitions, -1 for none."""
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
         super().__init__(builder, number)

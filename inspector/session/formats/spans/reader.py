@@ -421,10 +421,7 @@ def _purpose(attributes: Mapping[str, Any]) -> str:
 
 
 def _continued(requests: Sequence[SpanRequest], results: Mapping[str, PlainMessage]) -> Iterator[SpanRequest]:
-    """Complete truncated prompts with the messages of the previous request in the conversation.
-
-    A prompt with a different beginning is left as stored.
-    """
+    """Complete truncated prompts from the previous request, unless their beginning differs."""
     before: dict[str, SpanRequest] = {}
     for request in requests:
         last = before.get(request.session)
@@ -515,11 +512,7 @@ class TraceRows(RowInterpreter):
         self._children: list[str] = []
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Read the new spans. Existing spans never change; if some were deleted, all are read again.
-
-        Raises:
-            RowsGoneError: The conversation has no spans.
-        """
+        """Read the new spans; all if some were deleted. Raises `RowsGoneError` if there are none."""
         places = places_in(connection)
         self._session = self._session or next(iter(_newest(places)), "")
         traces = {place.trace for place in places if place.session == self._session}

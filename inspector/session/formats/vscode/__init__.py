@@ -125,11 +125,7 @@ DEPTHS = {
 
 
 class LoggedRequest(Struct, eq=False):
-    """A request of the chat: the user's prompt and everything that followed from it.
-
-    Attributes:
-        previous: The request before it at the time it was made; None for the first.
-    """
+    """The user's prompt and all that follows from it. `previous`: the request before it then, None at first."""
 
     fields: dict[str, Slot]
     identifier: str = ""

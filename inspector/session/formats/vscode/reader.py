@@ -118,11 +118,7 @@ class TurnMessage:
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary of the conversation up to a round.
-
-    Attributes:
-        side_call: The summary request; None if its usage is not recorded.
-    """
+    """A summary of the conversation up to a round. `side_call`: its request, None without usage."""
 
     round: str
     blocks: tuple[Block, ...]
@@ -132,12 +128,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Turn:
-    """A request with its responses.
-
-    Attributes:
-        surroundings: Content sent before all messages; empty if the request does not include it.
-        shown_only: Kinds of omitted response parts.
-    """
+    """A request with its responses, the content sent before all messages, and kinds of omitted parts."""
 
     surroundings: tuple[Block, ...]
     messages: tuple[TurnMessage, ...]
