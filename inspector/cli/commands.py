@@ -384,10 +384,7 @@ class VersionAction(argparse.Action):
 
 
 def find_command(arguments: Sequence[str]) -> tuple[Command | None, list[str]]:
-    """Return the command of a line, and its remaining arguments.
-
-    Only the first word can name a command, so `./report` and `-- report` mean a file of that name.
-    """
+    """Return a line's command and its other arguments. Only the first word names one: `./report` is a file."""
     words = list(arguments)
     leading = []
     while words and words[0] == NO_COLOR_OPTION:

@@ -88,13 +88,7 @@ def _entry(name: str, text: str) -> list[str]:
 
 
 class Finding(NamedTuple):
-    """Result of one check.
-
-    Attributes:
-        name: Subject, in a word or two.
-        problem: Effect of a problem; empty if there is none.
-        advice: Remedy; empty if there is no problem.
-    """
+    """Result of one check: its subject, the effect of a problem if there is one, and the remedy."""
 
     name: str
     text: str

@@ -22,13 +22,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class SessionPoint(NamedTuple):
-    """A moment for a file state: exactly one field is set.
-
-    Attributes:
-        turn: A message, counted from 1; -1 for the last one.
-        call: A call, counted from 1.
-        time: Seconds since the epoch.
-    """
+    """A moment for a file state, by one field: a turn from 1 (-1: the last), a call from 1, or a time."""
 
     turn: int | None = None
     call: int | None = None

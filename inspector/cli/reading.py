@@ -162,10 +162,7 @@ def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTarg
 
 
 def may_appear_later(path: Path) -> bool:
-    """Return True if a session may yet appear at a path, and the path does not look like a typo.
-
-    A single word may be a mistyped command, and a name similar to a neighboring file a mistyped name.
-    """
+    """Return True if a session may yet appear at a path that does not look like a mistyped word or name."""
     if not may_appear(path):
         return False
     file = Locator.of(path).file
@@ -182,11 +179,7 @@ def may_appear_later(path: Path) -> bool:
 
 
 def newest(folder: Path | None) -> Header:
-    """Return the most recently written session of a folder, or of the agents' own folders.
-
-    Raises:
-        CommandError: There is none.
-    """
+    """Return the newest session of a folder, or of the agents' own. Raises `CommandError` if there is none."""
     from inspector.session.discovery import list_sessions, search_places
 
     best: Header | None = None
@@ -207,11 +200,7 @@ def _require_files(folder: Path | None) -> None:
 
 
 def is_list(path: Path) -> bool:
-    """Return True if a path is a folder of sessions, and not a session itself.
-
-    Raises:
-        CommandError: It does not exist, or is not a session.
-    """
+    """Return True for a folder of sessions that is not a session. Raises `CommandError` if it is neither."""
     try:
         os.lstat(Locator.of(path).file)
     except PermissionError as error:

@@ -63,11 +63,7 @@ class ChangelogEntry:
 
 
 def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[ChangelogEntry, ...]:
-    """Return the changes to a session's files in order. Raises `UnknownFileError` if no file matches, or several do.
-
-    Args:
-        path: One file, or the end of its path; all files if None.
-    """
+    """Return the changes to one file or all, in order. Raises `UnknownFileError` unless one file matches."""
     files = [history.find(path)] if path is not None else list(history.events)
     events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
     events.sort(key=lambda event: (event.call_block, event.path))
@@ -100,11 +96,7 @@ class PrecedingText:
         self._found: dict[int, str] = {}
 
     def before(self, call_block: int, call_turn: int) -> str:
-        """Return the last sentence since the previous change in another message; may be empty.
-
-        Args:
-            call_block: The tool call, a block index.
-        """
+        """Return the last sentence between the previous change and a call's block; may be empty."""
         self._found[call_block] = reported = self._sentence_before(call_block, call_turn)
         return reported
 

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class LineRun(NamedTuple):
-    """Consecutive lines of a file.
-
-    Attributes:
-        first: Number of the first line, counted from 1; None if unknown. The first and last line of such a run may be
-            partial.
-        lines: The lines, without newlines.
-    """
+    """Consecutive lines, the outer ones possibly partial, and the number of the first from 1; None if unknown."""
 
     first: int | None
     lines: tuple[str, ...]
@@ -215,12 +209,7 @@ class FileContent:
         return changed
 
     def replaced_lines(self, old: Sequence[str], new: Sequence[str], at: int) -> FileContent:
-        """Return the content after lines at a known position were replaced.
-
-        Args:
-            old: The lines; none to insert before line `at`.
-            at: Number of the first one.
-        """
+        """Return the content after `old` lines were replaced from number `at`; none to insert before it."""
         delta = len(new) - len(old)
         runs: list[LineRun] = []
         for run in self.placed:

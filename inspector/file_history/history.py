@@ -136,11 +136,7 @@ class FileHistory:
         return len(self.session.messages)
 
     def find(self, named: str) -> str:
-        """Return the path of a file given by its path or the end of it.
-
-        Raises:
-            UnknownFileError: No file matches, or several do.
-        """
+        """Return a path by its end. Raises `UnknownFileError` if no file matches, or several do."""
         wanted = named.strip()
         if not wanted:
             raise UnknownFileError("the file name is empty")
@@ -174,21 +170,13 @@ class FileHistory:
         return turn
 
     def turn_of_call(self, call: int) -> int:
-        """Return the last turn in the prompt of a call, counted from 1; 0 for an empty prompt.
-
-        Raises:
-            UnknownTurnError: There is no such call.
-        """
+        """Return the last turn in a call's prompt, from 1; 0 if empty. Raises `UnknownTurnError`."""
         if not 1 <= call <= len(self.session.calls):
             raise UnknownTurnError(f"there is no call {call:,}: the session has calls 1 to {len(self.session.calls):,}")
         return self.session.calls[call - 1].response
 
     def turn_at(self, time: float) -> int:
-        """Return the last turn recorded by a time, in seconds since the epoch.
-
-        Raises:
-            UnknownTurnError: The session starts later, or has no times.
-        """
+        """Return the last turn by a time in seconds. Raises `UnknownTurnError` if there is none."""
         times = [(message.time, turn) for turn, message in enumerate(self.session.messages, start=1) if message.time]
         by_then = [turn for at, turn in times if at <= time]
         if not by_then:
@@ -220,12 +208,7 @@ class FileHistory:
         return sum(event.turn <= turn for event in self.events[path])
 
     def state_after(self, path: str, count: int, turn: int | None = None) -> KnownFile:
-        """Return the known content of a file after its first `count` events.
-
-        Args:
-            path: The file, which must be in `events`.
-            turn: Turn of the result; by default the turn of the last event.
-        """
+        """Return what is known of a file after its first `count` events, by default as of the last turn."""
         done = self.events[path][:count]
         since = next((event.turn for event in reversed(done) if event.is_certain), 0)
         settled = max((number for number, event in enumerate(done) if _settles(event)), default=-1)

@@ -59,13 +59,7 @@ _SEARCH_REPLACE = re.compile(
 
 @dataclass(frozen=True)
 class Hunk:
-    """One change in a patch.
-
-    Attributes:
-        context: A line somewhere before it; may be empty.
-        old: The replaced lines, including unchanged context.
-        at_end: True if it ends at the end of the file.
-    """
+    """A change in a patch: a line before it, the replaced lines with context, and whether it ends the file."""
 
     context: str
     old: tuple[str, ...]
@@ -75,12 +69,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FilePatch:
-    """The changes that a patch makes to one file.
-
-    Attributes:
-        added: The text of a new file, otherwise None.
-        moved_to: New name of the file; empty if unchanged.
-    """
+    """The changes to one file. `added`: the text of a new one, else None; `moved_to`: its new name."""
 
     path: str
     hunks: tuple[Hunk, ...] = ()
@@ -158,11 +147,7 @@ def parse_search_replace(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def apply_hunks(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
-    """Apply hunks to a file's content.
-
-    Raises:
-        ContradictionError: The replaced lines are not in the completely known file.
-    """
+    """Apply hunks to content. Raises `ContradictionError` if a known file has no such lines."""
     if content.is_whole:
         return _patched_whole(content, hunks)
     for hunk in hunks:
@@ -284,22 +269,13 @@ _SHELLS = re.compile(r"bash|shell|terminal|exec|command|cmd|run", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class FileOperation:
-    """An effect of a tool on a file.
-
-    Attributes:
-        path: The file, as named in the call.
-        folder: The working folder, if recorded in the call; otherwise empty.
-    """
+    """A tool's effect on a file: its path as named, and the working folder if the call records it."""
 
     path: str
     folder: str = ""
 
     def applied(self, content: FileContent) -> FileContent:
-        """Return the content after the operation.
-
-        Raises:
-            ContradictionError: The operation is not possible on that content.
-        """
+        """Return the content after the operation. Raises `ContradictionError` if it is impossible there."""
         return content
 
 
@@ -401,12 +377,7 @@ class UnknownChange(FileOperation):
 
 @dataclass(frozen=True)
 class CallEffects:
-    """Effects of a tool call on files.
-
-    Attributes:
-        intent: Purpose stated in the call; may be empty.
-        may_change: A command that may have changed other files; may be empty.
-    """
+    """A call's effects on files, its stated intent, and a command that may have changed others."""
 
     operations: tuple[FileOperation, ...] = ()
     intent: str = ""

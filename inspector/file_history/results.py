@@ -95,12 +95,7 @@ def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int]
 
 
 def parse_read_result(text: str, *, asks_for_part: bool, first_asked: int | None = None) -> ShownLines | None:
-    """Parse the result of a read; return None if it shows no lines, or their position is unknown.
-
-    Args:
-        asks_for_part: The call requested only some lines.
-        first_asked: First requested line, if given.
-    """
+    """Parse a read's result; None without lines or position. The call may ask for a part, and its first line."""
     if _NO_FILE.match(text[:400]) or "<type>directory" in text[:400]:
         return None
     if "the file exists but the contents are empty" in text[:300]:
@@ -281,12 +276,7 @@ def has_failed(text: str, *, is_error: bool) -> bool:
 
 @dataclass(frozen=True)
 class ShellOutput:
-    """Output of a command.
-
-    Attributes:
-        is_exact: True if it is byte-exact: not trimmed or shortened.
-        is_cut: True if parts are omitted.
-    """
+    """Output of a command, byte-exact or trimmed (`is_exact`), whole or with omissions (`is_cut`)."""
 
     text: str
     is_exact: bool

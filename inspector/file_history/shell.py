@@ -49,12 +49,7 @@ class Written(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """File lines printed by a command with no other effect.
-
-    Attributes:
-        last: Last requested line; None for the end of the file.
-        is_numbered: True if every line begins with its number.
-    """
+    """File lines that a command prints, without another effect; `last` is None for the end of the file."""
 
     path: str
     first: int

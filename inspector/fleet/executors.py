@@ -523,10 +523,7 @@ class ClusterExecutor(SessionExecutor):
         future.add_done_callback(done.put)
 
     def _left_behind(self, running: dict[Any, _Sent]) -> list[int]:
-        """Return and forget jobs that were assigned to a worker that no longer exists.
-
-        Other workers may run them, but if there were none when the worker died, the scheduler would hold them forever.
-        """
+        """Forget jobs of workers that are gone, and return them: the scheduler would hold them forever."""
         if not self._threads:
             return []
         left = [future for future, sent in running.items() if sent.home is not None and sent.home not in self._threads]

@@ -402,10 +402,7 @@ class SharedSearch:
         self._bases: dict[Path, tuple[Plan, ...]] = {}
 
     def tuned(self, groups: Sequence[FleetGroup], until: float, problems: dict[Path, str]) -> list[TunedGroup]:
-        """Search for every group's plan, up to a monotonic time; lost sessions are added to `problems`.
-
-        Groups without sessions left are not in the result.
-        """
+        """Search for every group's plan until a monotonic time; lost sessions go to `problems`."""
         left = dict(enumerate(groups))
         found: dict[int, TunedGroup] = {}
         order = sorted(left, key=lambda at: sum(_calls(groups[at])))

@@ -56,12 +56,7 @@ class UnusedStrategy(NamedTuple):
 
 
 def read_plan(plan: str) -> Plan:
-    """Read a plan from a file, or return the built-in plan of that name.
-
-    Raises:
-        PlanError: It is not a plan.
-        OSError: The file cannot be read.
-    """
+    """Read a plan from a file or by a built-in name. Raises `PlanError`, or `OSError` if it is unreadable."""
     preset = preset_named(plan)
     if preset is not None and not Path(plan).exists():
         return preset.plan()

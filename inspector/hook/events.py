@@ -31,13 +31,7 @@ _RECALLING = ("memory_query", "file_state_at", "changelog", "context_report")
 
 
 class ToolResultEvent(NamedTuple):
-    """A tool result before the model sees it.
-
-    Attributes:
-        transcript: The session's file; may be empty.
-        text: The text the model would see.
-        answer: Builds the agent's answer from another text.
-    """
+    """A tool result before the model sees it, and the form of the agent's answer with another text."""
 
     tool: str
     identifier: str

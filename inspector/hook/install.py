@@ -109,12 +109,7 @@ class SettingsError(InspectorError):
 
 
 class SettingsChange(NamedTuple):
-    """A change to a file.
-
-    Attributes:
-        before: Its current text; None if it does not exist.
-        after: Its new text; None if it is deleted.
-    """
+    """A change to a file: its text before and after; None where it does not exist."""
 
     path: Path
     before: str | None
@@ -152,12 +147,7 @@ def home_of(agent: str) -> Path:
 
 
 def install_changes(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
-    """Return the changes that install the hook.
-
-    Raises:
-        SettingsError: The settings have an unexpected form.
-        OSError: They cannot be read.
-    """
+    """Return the changes that install the hook. Raises `SettingsError` for other forms, or `OSError`."""
     if agent != "claude-code":
         files = plugin_files(agent, words)
         return [SettingsChange(folder / name, _read(folder / name), text) for name, text in files.items()]

@@ -50,11 +50,7 @@ def record_trim(folder: str, **trim: Any) -> None:
 
 
 def open_regular(path: str, flags: int) -> int:
-    """Open a regular file, as the `opener` of `open`: a pipe would block the agent that waits for the hook.
-
-    Raises:
-        OSError: It cannot be opened, or is not a regular file.
-    """
+    """Open a regular file, as an `opener`: a pipe would block the agent. Raises `OSError` for others."""
     descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -183,10 +183,7 @@ def _most(adaptive: Adaptive, transcript: str) -> int:
 
 
 def prompt_tokens(transcript: str) -> int:
-    """Return the prompt tokens of the last call in a Claude Code transcript; 0 if none since a compaction.
-
-    Only the end of the file is read.
-    """
+    """Return the last prompt in a Claude Code transcript, from its end; 0 if none since a compaction."""
     for line in reversed(_last_lines(transcript)):
         if b'"compact_boundary"' in line:
             return 0

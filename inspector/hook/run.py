@@ -34,14 +34,7 @@ class HookArguments(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer the event on standard input on standard output.
-
-    Args:
-        arguments: `--agent NAME`, `--plan PLAN`, `--no-originals`.
-
-    Returns:
-        Always 0.
-    """
+    """Answer the event on standard input (`--agent NAME`, `--plan PLAN`, `--no-originals`); return 0."""
     folder = ""
     try:
         os.umask(0o077)
@@ -76,14 +69,7 @@ def _asked(arguments: Sequence[str]) -> HookArguments:
 
 
 def respond(data: bytes, asked: HookArguments, folder: str) -> bytes:
-    """Return the answer to an event, empty to leave the result unchanged.
-
-    Args:
-        data: The event as JSON.
-
-    Raises:
-        Exception: Any error; the caller then leaves the result unchanged.
-    """
+    """Return the answer to an event as JSON; empty, or any exception, leaves the result unchanged."""
     event = json.loads(data)
     seen = AGENTS[asked.agent](event) if isinstance(event, dict) else None
     if seen is None:

@@ -54,14 +54,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """An alert.
-
-    Attributes:
-        name: Name of the session, safe for display.
-        text: A sentence, safe for display, on one line.
-        limit: The limit; 0 for a compaction.
-        time: Seconds since the epoch.
-    """
+    """An alert in a sentence on one line, safe for display, with its limit; 0 for a compaction."""
 
     cause: Cause
     path: str

@@ -136,10 +136,7 @@ _UNSETTLED = 8
 
 
 class Spent(NamedTuple):
-    """Tokens and dollars of one call; dollars are None without reported usage or a price.
-
-    `is_whole` is False if the usage report has numbers that no count includes, or a placeholder for its output.
-    """
+    """Tokens and dollars of a call. `is_whole` is False if its report has uncounted numbers or a placeholder."""
 
     time: float | None
     tokens: int
@@ -349,13 +346,7 @@ class LiveFigures:
     def row(
         self, now: float, subagents: Sequence[LiveFigures] = (), pauses: Sequence[float] | None = None
     ) -> LiveSession:
-        """Return the status at a time.
-
-        Args:
-            now: Seconds since the epoch.
-            subagents: Figures of the sessions that this one started.
-            pauses: The user's pauses in all sessions; those of this session by default.
-        """
+        """Return the status at a time, with the figures of subagents and the user's pauses in all sessions."""
         session, reader = self._session, self._reader
         own_pauses = self.pauses if pauses is None else pauses
         running = sum(now - each.last_activity <= SUBAGENT_SECONDS for each in subagents)
@@ -439,10 +430,7 @@ class LiveFigures:
 
 
 def _main_steps(session: Session, most: int) -> list[_Step]:
-    """Return the newest calls of the main conversation, oldest first.
-
-    Growth counts from the last call with a reported prompt in the same context; it is 0 for the first one.
-    """
+    """Return the newest calls of the main conversation, oldest first, with growth within their context."""
     contexts, calls = session.contexts, session.calls
     newest = (call for call in reversed(calls) if not contexts[call.context].thread)
     found: list[_Step] = []

@@ -83,10 +83,7 @@ def call_without_result(session: Session, asked: str) -> int | None:
 
 
 def call_of(session: Session, block: int) -> int | None:
-    """Return the tool call of a result: the latest one before it with its id, as a block index.
-
-    A tool call returns itself. None if the call is not recorded, and for other blocks.
-    """
+    """Return the latest earlier call with a result's id, or the call itself; None for other blocks."""
     blocks = session.all_blocks
     asked = blocks[block]
     if asked.kind is BlockKind.TOOL_CALL:

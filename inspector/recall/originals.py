@@ -137,10 +137,7 @@ def original_of(identifier: str, session: str) -> str | None:
 
 
 def find_originals(asked: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
-    """Return the originals stored for a tool call's id, or for `SESSION:ID`; see `stored_originals`.
-
-    A file named in a notice of the hook matches its own original.
-    """
+    """Return the originals of a call's id, or of `SESSION:ID`. A file in the hook's notice matches its own."""
     folder = folder or state_folder()
     found = stored_originals(asked, folder)
     if found:

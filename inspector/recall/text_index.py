@@ -90,12 +90,7 @@ class SearchHit(NamedTuple):
 
 @dataclass(frozen=True)
 class TextSearch:
-    """Result of a search.
-
-    Attributes:
-        hits: Best first: literal matches, then by bm25.
-        unread: Unreadable sessions, each with the reason.
-    """
+    """Hits, literal ones first, then by bm25, and the unreadable sessions with the reason of each."""
 
     hits: tuple[SearchHit, ...]
     searched: int
@@ -107,11 +102,7 @@ def index_path() -> Path:
 
 
 def drop_index(path: Path | None = None) -> bool:
-    """Delete the index. Raises `OSError` if it cannot be removed.
-
-    Returns:
-        True if there was an index.
-    """
+    """Delete the index; return True if there was one. Raises `OSError` if it cannot be removed."""
     path = path or index_path()
     there = path.exists()
     for each in (path, *(path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
@@ -121,11 +112,7 @@ def drop_index(path: Path | None = None) -> bool:
 
 @contextlib.contextmanager
 def open_index(path: Path | None) -> Iterator[TextIndex]:
-    """Open the index in a file, creating or rebuilding it if necessary; in memory without a path.
-
-    Raises:
-        IndexUnavailableError: It cannot be opened or created.
-    """
+    """Open or build an index, in memory without a path. Raises `IndexUnavailableError` if it cannot be."""
     try:
         connection = _connection(path)
     except (OSError, sqlite3.Error) as error:
@@ -221,14 +208,7 @@ class TextIndex:
         return tuple(unread)
 
     def search(self, asked: str, headers: Sequence[Header], limit: int) -> TextSearch:
-        """Search for any word of a query, and for the whole query literally.
-
-        Args:
-            asked: The query; texts with more and rarer words rank higher.
-
-        Raises:
-            IndexUnavailableError: It is not readable.
-        """
+        """Search for a query's words, rarer ones first, and for all of it. Raises `IndexUnavailableError`."""
         try:
             wanted = self._sessions_of(headers)
             literal = self._holding_all_letters(asked, wanted)

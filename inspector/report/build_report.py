@@ -221,10 +221,7 @@ def saving(saved: Savings) -> Saving:
 
 
 def recorded_figures(inputs: ReplayInputs) -> Figures | None:
-    """Sum the usage of calls that reported it; None if there are none.
-
-    Providers do not report cache misses, so they are not included.
-    """
+    """Sum the usage of calls that reported it, None if there are none. Cache misses are not reported."""
     mine = inputs.reported
     if not mine.any():
         return None

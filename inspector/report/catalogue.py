@@ -63,11 +63,7 @@ LOWER_BOUND: Final = "lower bound"
 
 
 def legend(known: Iterable[str]) -> str:
-    """Explain the marks before numbers that are used, in one line; empty if there are none.
-
-    Args:
-        known: Certainties of the figures, and `LEAST` for lower bounds.
-    """
+    """Explain the marks of certainties, and of `LOWER_BOUND`, in one line; empty if there are none."""
     used = set(known)
     hows = [how for how in HOW_KNOWN if how in used & INEXACT]
     marks = [f"{ABOUT} {' or '.join(hows)}"] if hows else []
@@ -467,10 +463,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
 
 
 class UncertainSaving(Struct, frozen=True, kw_only=True):
-    """A saving if the model takes more or fewer turns under a plan than recorded.
-
-    Bands of projections, and of session samples, hold this in the same report.
-    """
+    """A saving if the model takes more or fewer turns than recorded; bands of projections in the report hold it."""
 
     turns_low_percent: Annotated[float, about("Fewest turns of the interval, as a change in percent.")]
     turns_high_percent: Annotated[float, about("Most turns of the interval, as a change in percent.")]

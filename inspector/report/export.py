@@ -476,15 +476,7 @@ TITLES: Mapping[str, str] = {
 
 
 def export_plan(plan: Plan, name: str) -> Exported:
-    """Export a plan.
-
-    Args:
-        plan: The plan; strategies that are switched off are left out.
-        name: One of `TITLES`.
-
-    Raises:
-        ExportError: The name is unknown, or the target supports nothing in the plan.
-    """
+    """Export a plan's enabled strategies. Raises `ExportError` if the target is unknown or supports none."""
     if name in APPLY_METHODS:
         return APPLY_METHODS[name].export(plan)
     if name not in TARGETS:

@@ -446,12 +446,7 @@ class UnreadSession(Struct, frozen=True, kw_only=True):
 
 
 def session_row(baseline: Replay, plans: Iterable[Plan], whole: Replay) -> SessionRow:
-    """Build a session's row.
-
-    Args:
-        baseline: Its counted calls with nothing cut.
-        whole: All of its calls with nothing cut.
-    """
+    """Build a session's row from its counted calls with nothing cut, and from all (`whole`)."""
     inputs, session = baseline.inputs, baseline.history.session
     counted = {call.response for call in session.calls}
     misses, lifetime = session_misses(whole, counted)
@@ -561,10 +556,7 @@ def _folder_plan(
 
 
 def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLater | None:
-    """Sum the needs and expected re-fetches of a plan over sessions, priced where prices exist.
-
-    Intervals are added end to end: errors of the same rates do not average out.
-    """
+    """Sum a plan's needs and expected re-fetches over sessions. Errors of the same rates add, end to end."""
     found = [each.needed_later for each in under if each.needed_later is not None]
     if not found:
         return None

@@ -447,13 +447,7 @@ def _example(strategy: StrategyType) -> str:
 
 
 class KnownPlan(NamedTuple):
-    """A named plan.
-
-    Attributes:
-        name: Name on the command line.
-        summary: Description, or the reason why it is invalid.
-        specs: Its strategies in their one-line form.
-    """
+    """A named plan: its description, or why it is invalid, and its strategies in their one-line form."""
 
     name: str
     summary: str

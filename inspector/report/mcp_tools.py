@@ -55,21 +55,10 @@ class MemoryQueryError(InspectorError):
 
 
 class SessionMemory:
-    """Queries on sessions, which may grow meanwhile.
-
-    Attributes:
-        paths: Sessions and folders of sessions; if empty, the sessions of `folder`.
-    """
+    """Queries on sessions, which may grow meanwhile: those in `paths`, or without any those in `folder`."""
 
     def __init__(self, paths: Sequence[Path], folder: Path, *, allow_secrets: bool = False) -> None:
-        """Create the query object; nothing is read yet.
-
-        Args:
-            allow_secrets: Leave secrets in the answers.
-
-        Raises:
-            DetectorMissingError: The secret detector is not installed.
-        """
+        """Create without reading. Raises `DetectorMissingError` if secrets are to be removed but cannot be."""
         self.paths = tuple(paths)
         self.folder = folder
         self._redactor = None if allow_secrets else SecretRedactor()
@@ -370,11 +359,7 @@ class SessionMemory:
         return self._open(next((header for header in headers if header.parent is None), headers[0]))
 
     def _headers(self, session_id: str | None) -> list[Header]:
-        """Return the sessions to query, newest first; with an id, only the one it names.
-
-        Raises:
-            MemoryQueryError: No session has the id, or several do.
-        """
+        """Return the sessions to query, newest first, or the named one. Raises `MemoryQueryError`."""
         headers = sessions_at(self.paths) if self.paths else self._of_folder()
         if not headers:
             where = ", ".join(map(str, self.paths)) if self.paths else str(self.folder)
@@ -431,11 +416,7 @@ def _whole_text(place: RecalledText) -> str:
 
 
 def _only(search: RecallSearch, asked: str) -> RecalledText:
-    """Return the single match.
-
-    Raises:
-        MemoryQueryError: There is no match, or there are several.
-    """
+    """Return the single match. Raises `MemoryQueryError` if there is no match, or there are several."""
     if search.is_clear:
         return search.found[0]
     if search.found:

@@ -73,10 +73,7 @@ def shown_path(path: Path) -> str:
 
 
 def shown_name(text: str) -> str:
-    """Redact homes, the user's name, and labeled secrets in a name, a path, or a line with some.
-
-    Long numbers and words that merely look random stay: agents name sessions that way.
-    """
+    """Redact homes, the user's name and labeled secrets in a name; long numbers and random-looking words stay."""
     text = without_home(text)
     return masked(text, merge_overlapping([*secrets_in(text, NAMED_RULES), *user_names(text)]))
 

@@ -358,10 +358,7 @@ def store_stamp() -> StoreStamp | None:
 
 
 def session_trims(session: Session) -> SessionTrims | None:
-    """Return the trims of a session, read from all recorded trims; None if there are none.
-
-    A fork or resume with a new id also includes trims of the calls it copied from the earlier session.
-    """
+    """Return a session's trims, including those of calls that it copied; None if there are none."""
     folder = state_folder()
     before = {link.identifier for link in session.links if link.kind is LinkKind.CONTINUED}
     of_it = {session.identifier, *before} - {""}

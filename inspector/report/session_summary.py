@@ -152,10 +152,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
 
 
 def _rests_of_totals(session: Session) -> list[SideCall]:
-    """Return the usage in recorded totals that no call with a prompt and no side request reports.
-
-    Each call without a prompt gets an equal part, because the length of a prompt decides its price.
-    """
+    """Return the usage of totals that nothing reports, in equal parts for the calls without a prompt."""
     found: list[SideCall] = []
     for totals in session.recorded_totals:
         calls = session.calls[totals.first_call : totals.end_call]

@@ -64,13 +64,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells.
-
-    Attributes:
-        rows: One cell per title each; the first names the row.
-        words: Number of text columns at the left.
-        numbers: Number of right-aligned number columns after them; None for all.
-    """
+    """Rows that a first cell names, with `words` columns of text, then `numbers` of figures; None for the rest."""
 
     caption: str
     head: tuple[str, ...]

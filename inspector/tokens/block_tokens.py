@@ -93,13 +93,7 @@ class ImageRule(Protocol):
 
 
 class PageTokens(NamedTuple):
-    """Range of tokens of a PDF page.
-
-    Attributes:
-        usual: Tokens of a typical page of text.
-        least: Tokens of a page without text.
-        most: Tokens of a very full page.
-    """
+    """Range of tokens of a PDF page: a typical page of text, one without text, a very full one."""
 
     usual: int
     least: int
@@ -142,12 +136,7 @@ def _patches(longer: int, shorter: float) -> int:
 
 
 class PatchLimits(NamedTuple):
-    """Limits an image is scaled down to.
-
-    Attributes:
-        most: Maximum number of patches; 0 for no limit.
-        edge: Maximum longer edge in pixels; 0 for no limit.
-    """
+    """Limits an image is scaled to: most patches, 0 for any number, and longer edge in pixels, 0 for any."""
 
     most: int
     edge: int
@@ -186,11 +175,7 @@ class OpenAIPatches(NamedTuple):
 
 
 class OpenAITiles(NamedTuple):
-    """Tiles of 512 by 512 pixels of the image, scaled into 2,048 by 2,048 and to a shorter edge of 768.
-
-    Attributes:
-        base: Base tokens of any image; total tokens for low detail.
-    """
+    """Tiles of 512 pixels, scaled into 2,048 and to a shorter edge of 768. `base`: of any image, all at low detail."""
 
     base: int
     tile: int

@@ -89,11 +89,7 @@ _ROUNDS = 40
 
 
 class Shift(NamedTuple):
-    """A call with a prompt that grew by more or less than the recorded additions.
-
-    Attributes:
-        tokens: Unexplained tokens; negative if the prompt grew less.
-    """
+    """A call with a prompt that grew by unexplained tokens; negative if by less than the additions."""
 
     call: int
     tokens: int
@@ -382,11 +378,7 @@ class PromptContents(NamedTuple):
 
 
 class BorrowedCalibration(NamedTuple):
-    """Coefficients fitted for one model and used for a related one with too few reports.
-
-    Attributes:
-        is_from_other_session: True if the calls are another session's.
-    """
+    """Coefficients of a related model with enough reports, of this session or another."""
 
     model: str
     coefficients: Coefficients

@@ -65,20 +65,13 @@ class Counter(Protocol):
 
 
 def estimated_tokens(characters: int) -> int:
-    """Estimate the tokens of a text from its length: one for every 3.5 characters, rounded up.
-
-    Source: 10,000 real tool results and the texts around them, counted with `o200k_base`.
-    """
+    """Estimate a text's tokens: one per 3.5 characters, from 10,000 real results counted with `o200k_base`."""
     return (2 * characters + 6) // 7
 
 
 @dataclass(frozen=True)
 class EstimateCounter:
-    """Estimates tokens from characters. Its counts must be shown as estimates.
-
-    Attributes:
-        advice: One line on how to get exact counts.
-    """
+    """Estimates tokens from characters, to be shown as such. `advice`: how to get exact counts, in a line."""
 
     advice: str = ""
 
@@ -112,10 +105,7 @@ class EstimateCounter:
 
 
 def too_little_memory() -> str:
-    """Return a line on why memory is too low to build the tokenizer; empty if it suffices or is unknown.
-
-    The tokenizer is native code that aborts the process when it cannot allocate memory.
-    """
+    """Return why memory is too low to build the tokenizer, which would abort; empty if it suffices."""
     limit = address_space_limit()
     if limit is None:
         return ""

@@ -88,12 +88,7 @@ def model_version(name: str, family: str) -> tuple[int, int] | None:
 
 
 class Categorical(NamedTuple):
-    """A column of words with few distinct values, stored as codes.
-
-    Attributes:
-        names: The distinct words in order of first use.
-        code: Per word, index into `names`, intp.
-    """
+    """A column of words with few distinct values: `names` in order of first use, `code` per word, intp."""
 
     names: tuple[str, ...]
     code: NDArray[np.intp]
@@ -175,10 +170,7 @@ def tokenizer_family(model: str) -> str:
 
 
 def drops_reasoning(model: str) -> bool:
-    """Return True if reasoning leaves the prompt with the next user message, as OpenAI documents.
-
-    Claude models keep it; recorded sessions of both confirm that.
-    """
+    """Return True if the next user message removes reasoning, as OpenAI documents; Claude models keep it."""
     return is_openai(parse_model_name(model).name)
 
 

@@ -171,11 +171,7 @@ class TextColumns:
 
 
 class CountedTexts:
-    """Counted texts by digest. Append-only: rows are permanent. Thread-safe.
-
-    Attributes:
-        tokens_cached: Number of tokens already in the on-disk cache.
-    """
+    """Counted texts by digest, in permanent rows; thread-safe. `tokens_cached`: those in the on-disk cache."""
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
@@ -289,12 +285,7 @@ class KnownText(NamedTuple):
 
 
 def tokens_of_pieces(known: KnownText, pieces: Sequence[tuple[int, int] | str], count: Callable[[str], int]) -> int:
-    """Return the tokens of the text composed of `pieces`.
-
-    Args:
-        known: The source text of the parts.
-        pieces: In order: positions `(start, stop)` in the text, or literal texts.
-    """
+    """Return the tokens of `pieces` in order: positions `(start, stop)` in a known text, or literal texts."""
     total = 0
     loose: list[str] = []
     for index, piece in enumerate(pieces):

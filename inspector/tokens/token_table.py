@@ -107,12 +107,7 @@ class CountCache:
 
 @dataclass
 class SharedLengths:
-    """In-memory cache of token lengths.
-
-    Attributes:
-        lengths: Token lengths by text digest, one byte per token.
-        size: Total size in bytes.
-    """
+    """Token lengths in memory by text digest, a byte per token, and their total size."""
 
     lengths: dict[bytes, bytes] = field(default_factory=dict)
     size: int = 0
@@ -193,11 +188,7 @@ class TokenTable:
     def estimated(
         cls, session: Session, counter: Counter | None = None, previous: TokenTable | None = None
     ) -> TokenTable:
-        """Return the table of a session without counting.
-
-        Args:
-            previous: Such a table of an earlier state. Unchanged messages are not processed again.
-        """
+        """Return a table without counting; unchanged messages of a `previous` one are not processed again."""
         texts = CountedTexts(counter or EstimateCounter()) if previous is None else previous.texts
         earlier = BlockColumns.empty() if previous is None else previous.block_columns
         return cls.of(session, BlockColumns.of(session, texts, earlier), texts)
@@ -276,11 +267,7 @@ class TokenTable:
         return last - first
 
     def head_characters(self, blocks: ArrayLike, tokens: ArrayLike) -> NDArray[np.int64]:
-        """Return the characters in the first tokens of each text, exact for a counted text.
-
-        Args:
-            tokens: Number of tokens per block, or one for all.
-        """
+        """Return the characters in the first tokens of each text, exact for a counted one."""
         indices = np.asarray(blocks, np.intp)
         rows, characters = self.block_columns.row[indices], self.block_columns.characters[indices]
         known = self.text_columns.characters_within(np.maximum(rows, 0), tokens)
@@ -317,10 +304,7 @@ class TokenTable:
         return self.pieces_tokens(block, ((0, head), middle, (max(characters - tail, 0), characters)))
 
     def pieces_tokens(self, block: int, pieces: Sequence[tuple[int, int] | str]) -> int:
-        """Return the tokens of a text made of parts of a block's text and of literal texts.
-
-        Parts are `(start, stop)` in characters. Accuracy and cost as for `cut_tokens`.
-        """
+        """Return the tokens of parts `(start, stop)` of a block's text and of literal texts, as `cut_tokens`."""
         row = int(self.block_columns.row[block])
         if row >= 0 and self.counter.is_exact_tokenizer:
             try:

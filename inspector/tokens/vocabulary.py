@@ -73,11 +73,7 @@ class Vocabulary:
 
 
 def find_vocabulary(encoding: str) -> Vocabulary:
-    """Return the vocabulary of `encoding` from the first place with a verified copy.
-
-    Raises:
-        VocabularyError: The encoding is unknown, tiktoken is unusable, or no copy matches the published one.
-    """
+    """Return the first verified copy of a vocabulary. Raises `VocabularyError` if none is usable."""
     definition, url, expected = _definition(encoding)
     url_sha1 = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     refused: list[Path] = []

@@ -203,10 +203,7 @@ def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
 
 
 def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Chart the cost of every call, stacked by kind of token, and label the costliest cache misses.
-
-    Calls that share a bar are added up. None if calls have no price.
-    """
+    """Chart every call's cost by kind of token, with the costliest cache misses named; None without prices."""
     ledger = report.ledger
     if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
         return None

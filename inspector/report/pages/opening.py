@@ -315,10 +315,7 @@ def finding(report: Report, figures: FigureCells) -> str:
 
 
 class _Avoidable(NamedTuple):
-    """Extra cost of the cache misses with a known prevention, and the prevention of the costliest cause.
-
-    Misses of an unknown cause and those on the provider's side are not avoidable.
-    """
+    """Extra cost of misses that can be prevented, and the prevention of the costliest cause."""
 
     calls: int
     tokens: int
