@@ -3,8 +3,6 @@
 `python -m tests.forked_program` forks once for every line of JSON on standard input, and answers with the exit code.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json
@@ -15,15 +13,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from io import BufferedReader
 
 STREAMS = (("in", os.O_RDONLY), ("out", os.O_WRONLY | os.O_CREAT), ("err", os.O_WRONLY | os.O_CREAT))
 LEFT_OUT = ("inspector.ui", "inspector.adapters", "inspector.cli.mcp", "inspector.__main__")

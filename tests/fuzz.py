@@ -7,8 +7,6 @@ indices are in range, every text can be read again, following a file written in 
 fresh load, and a sound session that becomes damaged can be followed. The input of a failure is saved.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -21,14 +19,15 @@ import time
 import traceback
 import zipfile
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inspector.errors import SessionError
 from inspector.report.listings import reading_text
 from inspector.session.follow import Follower
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Session, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
 from inspector.strategies.history.history import History
@@ -46,11 +45,6 @@ from tests.session.opencode_store import Store
 from tests.session.run_files import encoded, jsonl, log_of_requests, trajectory
 from tests.session.soundness import assert_indices_sound, assert_sound
 from tests.session.test_responses import growing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from inspector.session.model import Session
 
 ROOT = Path(__file__).resolve().parent.parent
 SQLITE = b"SQLite format 3\x00"

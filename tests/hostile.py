@@ -1,13 +1,9 @@
 """Hostile session files with texts that disturb terminals and programs."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 HOSTILE = (
     "[/foo] [b [@click=app.quit]x[/] \x1b[31mred\x1b]52;c;aGk=\x07 \x1bP1;2|x\x1b\\ \x9b31m \x9d0;t\x9c "

@@ -22,19 +22,16 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, nullcontext, suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from unittest import mock
 
 from inspector.ui.all_actions import BY_NAME
+from tests.ui.facade import Running
 from tests.ui.recordings import Recording, recording
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-
-    from tests.ui.facade import Running
 
 SMALLEST, LARGEST = (20, 5), (300, 100)
 SIZES: Final = {(80, 24): 24, (120, 36): 8, (200, 60): 2, SMALLEST: 4, LARGEST: 1}

@@ -4,8 +4,6 @@ The program runs as a subprocess with two test additions: it measures how long i
 and on a signal it reports the result of a full repaint.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -14,16 +12,14 @@ import signal
 import sys
 import time
 from contextlib import chdir, suppress
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pyte
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 
 from tests import monkey
 from tests.terminal import SECONDS_TO_WAIT, TerminalProgram
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAYS: Final = "MONKEY_SAYS"
 PROGRAM: Final = (sys.executable, "-c", "from tests.monkey_terminal import main; main()")

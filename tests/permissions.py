@@ -4,8 +4,6 @@ Tests often run as root, who may read and write everything. On Linux the capabil
 the user stays the same, and may run the same programs.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os
@@ -13,13 +11,11 @@ import platform
 import struct
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 IS_ADMINISTRATOR: Final = os.geteuid() == 0
 NOBODY: Final = 65_534

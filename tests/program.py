@@ -1,22 +1,17 @@
 """The program as its users run it: a process with real streams; and in this process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest import mock
+
+import pytest
 
 from tests.conftest import ROOT
 from tests.forked_program import run_forked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import pytest
 
 COMMAND = (sys.executable, "-m", "inspector")
 STARTING = ("PYTHON", "LANG", "LC_")

@@ -1,7 +1,5 @@
 """Figures of the sample session of a coding agent, from its recorded usage, list prices and `refetches_by_hand`."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple

@@ -15,7 +15,6 @@ from tests.conftest import ROOT
 STRATEGY = '''
 """Keep the beginning of results that are no longer new."""
 
-from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -60,7 +59,6 @@ class KeepBeginnings(Batching):
 FORMAT = '''
 """Tallies: who says what, a line each."""
 
-from __future__ import annotations
 
 from typing import TYPE_CHECKING
 

@@ -1,22 +1,17 @@
 """The agent and commands of `docs/apply.md`, run in order, print the output shown on the page."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from inspector.cli.help import section
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = ROOT / "docs" / "apply.md"
 AGENT = ROOT / "docs" / "agent.py"

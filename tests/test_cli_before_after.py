@@ -1,15 +1,14 @@
 """`inspector compare --before A --after B`: costs of two sets of sessions, and the certainty of their difference."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,6 +21,7 @@ from inspector.report.before_after import (
     BeforeAfterReport,
     MeasureFacts,
     SessionPart,
+    SetName,
     SetSession,
     before_after_report,
 )
@@ -35,11 +35,6 @@ from inspector.safe_text import cell_width
 from tests.conftest import ROOT
 from tests.program import run_here
 from tests.report.pages import Page, at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from inspector.report.before_after import SetName
 
 SAMPLES = ROOT / "sample_sessions"
 CORPUS = Path(os.environ.get("INSPECTOR_SHARED", "")) / "corpus" / "claude-code"

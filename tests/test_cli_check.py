@@ -1,19 +1,14 @@
 """Output and exit code of `inspector check`."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from inspector.report.numbers import with_minus_sign
 from tests.program import run_here
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WITHIN = "claude-code/be2220da-eaff-40d2-b482-9f05cced3187.jsonl"
 COMPACTED = "claude-code/8ecab05f-4481-43d6-9428-a6b177981877.jsonl"

@@ -1,7 +1,5 @@
 """Output of the commands for real sessions."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,10 +7,10 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -22,9 +20,6 @@ from inspector.report.numbers import MINUS
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment, run_here, run_program
 from tests.sample_figures import SAMPLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
 LARGE = "claude-code/0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl"

@@ -1,12 +1,10 @@
 """Tab completions, as answered by real shells."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
 from tests.conftest import ROOT
 from tests.program import environment, run_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ASK_BASH = r"""
 source "$1"

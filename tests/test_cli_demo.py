@@ -1,10 +1,9 @@
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -22,10 +21,6 @@ from inspector.live.watch import scan
 from inspector.session.open import open_session
 from tests.program import COMMAND, environment, run_program
 from tests.terminal import kill
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:

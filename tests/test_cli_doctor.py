@@ -1,14 +1,13 @@
 """`inspector doctor`, `inspector clean`, `--version`: problems with a remedy, and no private data."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 import time
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +19,6 @@ from tests.conftest import ROOT
 from tests.permissions import without_inotify, without_privileges
 from tests.program import Outcome, environment, run_here, run_program
 from tests.terminal import SECONDS_TO_WAIT, TerminalProgram
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 WHERE_IS_THE_CURSOR = b"\x1b[6n"

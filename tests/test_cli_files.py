@@ -1,11 +1,9 @@
 """`inspector files`: file operations of a session."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -14,9 +12,6 @@ from hypothesis import strategies as st
 
 from inspector.file_history.history import KnownNames
 from tests.program import COMMAND, environment, run_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def line(kind: str, content: list[dict], number: int = 0) -> str:

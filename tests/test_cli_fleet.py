@@ -1,7 +1,5 @@
 """Many sessions in this process, in others or on a cluster: equal results even if workers die."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -9,10 +7,10 @@ import shutil
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,23 +19,20 @@ from inspector.fleet.executors import (
     ENDED,
     FEW_BYTES,
     TOO_LITTLE_MEMORY,
+    ClusterExecutor,
     Execution,
     FleetError,
     InProcessExecutor,
     Job,
     JobLost,
     ProcessExecutor,
+    SessionExecutor,
 )
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
 from tests.terminal import TerminalProgram
 from tests.test_cli_tune import FEW, write_sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from inspector.fleet.executors import ClusterExecutor, SessionExecutor
 
 JSON = ("--format", "json", "--no-kept-results")
 MAKES = {"here": InProcessExecutor, "processes": partial(ProcessExecutor, 2)}

@@ -1,11 +1,9 @@
 """Compaction thresholds and two sets of sessions: equal results on every executor, even if workers die."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
 from tests.session.claude_lines import Script
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.long
 

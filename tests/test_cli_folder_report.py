@@ -1,15 +1,14 @@
 """`inspector report FOLDER`: the same figures as one session at a time, added up."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -43,10 +42,6 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.model_names import typical_coefficients
 from tests.conftest import ROOT
 from tests.report.pages import Page, at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 SAMPLES = ("coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json")
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget")

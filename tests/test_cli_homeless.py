@@ -1,18 +1,13 @@
 """A user without a home and without an entry among the system's users, as containers run programs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "terminal-agent.jsonl"
 HOMELESS = """

@@ -1,7 +1,5 @@
 """`inspector mcp`: queried by the protocol's own client, over real pipes and in this process."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -27,8 +26,6 @@ from tests.test_cli_files import session_of
 
 mcp = pytest.importorskip("mcp")
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 CLIENT = {"name": "test", "version": "1"}

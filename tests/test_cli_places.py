@@ -1,16 +1,14 @@
 """Odd homes, folders that are files, full disks, memory limits: the command works or prints the reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,9 +19,6 @@ from tests.permissions import IS_ADMINISTRATOR, NOBODY, without_privileges
 from tests.program import COMMAND, environment, run_here, run_program
 from tests.terminal import TerminalProgram
 from tests.test_cli_streams import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 SAMPLE = ROOT / "sample_sessions" / "benchmark-trial.json"
 LINES = [

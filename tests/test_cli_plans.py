@@ -1,9 +1,7 @@
 """Plans asked for by name: files, saved ones, ready ones."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from inspector.fleet.session_tasks import PlanRequest
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS, save_named
 from tests.program import run_here
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -1,24 +1,17 @@
 """`inspector recall`: cut texts, read from the session's own file."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pexpect
 import pytest
 
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.session.open import open_session
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
 from tests.program import COMMAND, environment, run_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 

@@ -1,12 +1,10 @@
 """`inspector screenshot`: pictures of the screen and of its chart, taken without a terminal."""
 
-from __future__ import annotations
-
 import json
 import struct
 import sys
 import xml.etree.ElementTree as ElementTree
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from platformdirs import user_state_path
@@ -14,9 +12,6 @@ from platformdirs import user_state_path
 from inspector.cli import main
 from inspector.report.numbers import IN_TEXT
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAMPLE = str(ROOT / "sample_sessions/coding-agent.jsonl")
 

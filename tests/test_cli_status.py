@@ -1,7 +1,5 @@
 """`inspector status`: one line on the running session, in a prompt, in tmux and in Claude Code."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

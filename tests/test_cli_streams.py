@@ -1,7 +1,5 @@
 """Closed or full standard streams: the program reports them on an open stream, and exits properly."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

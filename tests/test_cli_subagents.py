@@ -1,9 +1,8 @@
 """Calls of subagents are part of folder totals, and named next to the figures of the session that started them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,6 @@ from tests.session.harness_lines import HarnessScript
 from tests.session.qwen_lines import QwenScript
 from tests.session.run_files import jsonl
 from tests.session.test_related import claude_child, claude_parent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MAIN_USD = (10 * 3 + 9_300 * 3.75 + 9_000 * 0.3 + 80 * 15) / 1e6
 """Case 20: two calls of Claude Sonnet 4.6 at $3, $3.75, $0.30 and $15 per million tokens."""

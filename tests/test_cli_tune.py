@@ -1,13 +1,11 @@
 """`inspector tune`: suggested settings, savings, certainty and risk; and plans that satisfy their constraints."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
 import signal
 from io import StringIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,9 +13,11 @@ import pytest
 from inspector.cli import main
 from inspector.cli.output import ProgressLine
 from inspector.fleet import executors, tuning
+from inspector.fleet.session_tasks import SessionTask
 from inspector.replay.quantity import quantities
 from inspector.replay.tuning import search
 from inspector.replay.tuning import search as fleet
+from inspector.replay.tuning.trials import TrialTerms
 from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.specifications import PAGE, tuning_charts
 from inspector.report.forms import tune_written
@@ -31,12 +31,6 @@ from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.program import run_here, run_program
 from tests.report.pages import Page, at
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.fleet.session_tasks import SessionTask
-    from inspector.replay.tuning.trials import TrialTerms
 
 SAMPLES = ROOT / "sample_sessions"
 ROWS, COLUMNS = 24, 80

@@ -1,18 +1,13 @@
 """Costs of sessions, compared with another counter's published rules, with every difference explained."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from scripts.compare_costs import compared, results
 from scripts.usage_counter import LONG, Counted, cost_of, count, price_of
 from tests.session.claude_lines import Script
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_every_recorded_session_costs_what_the_other_counter_says_or_the_difference_is_explained(

@@ -1,18 +1,14 @@
 """The script that compares two versions of the package ignores only the differences that it names."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts.compare_versions import compare, differences_between, sources
 from scripts.version_cases import PLANS, representative
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def outcome(stdout: str = "", stderr: str = "", code: int = 0) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """Calls copied by a fork, a branch or a backup are billed once in sums over a folder, in any reading order."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +16,6 @@ from tests.session.goose_store import GooseScript
 from tests.session.hermes_store import HermesStore
 from tests.session.kimi_lines import KimiCliScript
 from tests.session.run_files import jsonl
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LATER = 0.05
 """Seconds by which a subagent's own file is behind the one of who started it, or before it."""

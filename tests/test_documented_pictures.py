@@ -1,21 +1,16 @@
 """Pictures in the documents: one command draws them and lists stale ones. `.ci/run` redraws them."""
 
-from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import pytest
 
 from inspector.cli import main
 from tests.conftest import ROOT
 from tests.report.pages import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 ENDINGS = {".svg", ".png", ".gif", ".jpg", ".webp"}
 

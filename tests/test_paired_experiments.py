@@ -1,7 +1,5 @@
 """The script for public paired experiments compares tasks run both ways, and names the source of the table."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Release contents that can be checked without a build; `.ci/run` builds and checks the rest."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -9,8 +7,9 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from email.message import Message
 from email.parser import HeaderParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
@@ -26,10 +25,6 @@ from scripts.check_release import (
 )
 from scripts.homebrew_formula import FORMULA, formula
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from email.message import Message
-    from pathlib import Path
 
 VERSION = inspector.__version__
 

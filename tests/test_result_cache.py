@@ -1,14 +1,13 @@
 """Cached results of many sessions: a second run is identical, and reads only new or changed sessions."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,10 +18,6 @@ from tests.program import run_here
 from tests.replay.test_borrowed_fits import family
 from tests.session.claude_lines import SESSION
 from tests.test_cli_tune import FEW, write_sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ASKED = {
     "report": ("--strategy", "tiered-stale", "--format", "json", "--processes", "0"),

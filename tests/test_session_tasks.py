@@ -1,8 +1,6 @@
 """Sessions as input of commands on many: calls counted elsewhere are left out, reported usage is not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +15,6 @@ from inspector.session.related import call_keys, calls_counted_elsewhere, withou
 from inspector.strategies.plan import Plan
 from tests.replay.test_borrowed_fits import RATIO, conversation
 from tests.session.claude_lines import SESSION
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORK = "22222222-2222-4333-8444-555555555555"
 

@@ -1,7 +1,5 @@
 """A screen has the classes of its size from the beginning, the same that Textual gives it with its first layout."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,18 +1,13 @@
 """The shape of the package that no linter holds: short chains of classes, one name for one thing, whole modules."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PACKAGE = ROOT / "inspector"
 

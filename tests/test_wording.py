@@ -3,25 +3,20 @@
 Limits are per 10,000 words, and twice the figures measured in the code of Textual. Code in backticks does not count.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re
 import sys
 import tokenize
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PER_10_000 = {
     "what": (r"what", 4.0),

@@ -1,14 +1,10 @@
 """Reference prompt cache that processes every prompt token by token, to check the column arithmetic."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from inspector.replay.cache.cache_models import CacheModel
+from inspector.replay.cache.cache_models import CacheModel
 
 
 class Served(NamedTuple):

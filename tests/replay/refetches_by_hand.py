@@ -4,17 +4,13 @@ The rates are those of `docs/development/recorded-cuts.md`, copied here. Of the 
 tokens and rates of its calls are used.
 """
 
-from __future__ import annotations
-
 import json
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind
-
-if TYPE_CHECKING:
-    from inspector.replay.engine.replay import Replay
 
 Three = tuple[float, float, float]
 

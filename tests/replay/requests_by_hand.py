@@ -7,17 +7,13 @@ positions of a mark.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from inspector.replay.cache.cache_models import CacheModel
 from inspector.session.model import BlockKind
 from tests.replay.cache_by_hand import Served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from inspector.replay.cache.cache_models import CacheModel
-    from tests.replay.resending import Resent, Sent
+from tests.replay.resending import Resent, Sent
 
 ASSISTANT = (BlockKind.ASSISTANT_TEXT, BlockKind.THINKING, BlockKind.TOOL_CALL)
 

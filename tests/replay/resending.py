@@ -6,23 +6,18 @@ the engine: strategies run call by call, and every query they make is answered f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from inspector.session.model import BlockKind
+from inspector.replay.cache.cache_models import CacheModel
+from inspector.session.model import Block, BlockKind, Session
 from inspector.strategies.core.operations import Action, Rendition, ReplaceText
-from inspector.strategies.core.strategy import Decision, ScheduledStrategy, in_use
+from inspector.strategies.core.strategy import Choice, Decision, ScheduledStrategy, Strategy, in_use
 from inspector.strategies.history.history import History
 from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from inspector.replay.cache.cache_models import CacheModel
-    from inspector.session.model import Block, Session
-    from inspector.strategies.core.strategy import Choice, Strategy
 
 AROUND_BLOCK = 6
 RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)

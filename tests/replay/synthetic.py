@@ -1,7 +1,5 @@
 """Small generated sessions with one token per character, and scripted strategies."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, field

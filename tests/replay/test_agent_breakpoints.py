@@ -1,7 +1,5 @@
 """Where agents set cache breakpoints: the rules on prompts worked out by hand, and which rule a session has."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

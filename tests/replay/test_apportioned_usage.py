@@ -1,8 +1,6 @@
 """Recorded totals of several calls: exact in sum, shared out among the calls."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.engine.token_scale import apportion
 from inspector.replay.figure import HowKnown
 from inspector.session.open import open_session
@@ -18,11 +16,6 @@ from inspector.session.related import call_keys, without_calls
 from inspector.strategies.plan import Plan
 from tests.session.copilot_lines import CopilotScript
 from tests.session.test_copilot_totals import MODEL, answered, metrics, shutdown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.replay.engine.replay import Replay
 
 
 def baseline(path: Path) -> Replay:

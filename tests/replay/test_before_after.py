@@ -1,7 +1,5 @@
 """Two sets of sessions compared: known differences are recovered, too few are refused, and how many more it takes."""
 
-from __future__ import annotations
-
 from math import inf, isnan
 
 import numpy as np

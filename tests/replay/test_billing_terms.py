@@ -1,10 +1,9 @@
 """Billing terms besides model and tokens: read from records, priced if possible, reported otherwise."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import genai_prices
 import numpy as np
@@ -16,6 +15,7 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.price_tables import PriceFileError, read_price_file
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.pricing.rates import Rates
 from inspector.report.session_report import caveats
 from inspector.session.billing_terms import BillingTerms, MediaTokens, parse_billing_terms
 from inspector.session.open import open_session
@@ -24,11 +24,6 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from tests.session.claude_lines import Script
 from tests.session.run_files import inspect_log, inspect_sample, mini_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.replay.pricing.rates import Rates
 
 NOON = 1_795_176_000.0
 OPUS, OLD = "claude-opus-4-8", "claude-opus-4-5"

@@ -1,8 +1,8 @@
 """Calibration borrowed from the parent session or the model family when a session reports too little."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from inspector.replay import sessions as calibration_source
 from inspector.replay.analysis.validation import violations_in_replay
 from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.token_scale import TokenScale
 from inspector.replay.explain.explanation import scale_source
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
@@ -23,16 +24,10 @@ from inspector.tokens.counter import load_counter
 from inspector.tokens.model_names import tokenizer_family, typical_coefficients
 from inspector.tokens.token_table import TokenTable, count_session
 from inspector.ui.controller.replaying import replay_plan
+from inspector.ui.outcome import Outcome
 from inspector.ui.session_screen import scale_words
 from tests.session.claude_lines import SESSION, Script
 from tests.session.codex_lines import Rollout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.replay.engine.token_scale import TokenScale
-    from inspector.ui.outcome import Outcome
 
 WORDS = "alpha river stone market window garden paper silver engine yellow doctor bridge winter summer planet friend"
 OPUS = "claude-opus-4-8"

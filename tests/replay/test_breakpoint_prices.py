@@ -1,9 +1,7 @@
 """Prices of a plan by the cache breakpoints of its requests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAMPLES = ROOT / "sample_sessions"
 OLD_RESULTS = Plan.from_specs(["vercel-prune:messages=2"])

@@ -1,10 +1,9 @@
 """Why calls missed the prompt cache: a made-up session for every cause, and the sums over real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace as changed
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -41,9 +40,6 @@ from inspector.tokens.token_table import TokenTable
 from tests.conftest import ROOT
 from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPUS, SONNET, GPT = "claude-opus-4-8", "claude-sonnet-4-5", "gpt-5.1"
 STEP = 10_000

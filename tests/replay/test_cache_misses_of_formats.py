@@ -1,7 +1,5 @@
 """Causes of cache misses in a session of every format that reports cache reads."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

@@ -1,9 +1,7 @@
 """Causes of cache misses in request logs: tool definitions, settings, and the provider's reasons."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +16,6 @@ from inspector.strategies.plan import Plan
 from tests.replay.test_cache_misses_of_formats import GPT, Made, anthropic_usage, openai_responses
 from tests.session.claude_lines import Script
 from tests.session.run_files import Record, exchange, jsonl
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def asked_and_answered(*systems_and_tools: tuple[str, str]) -> list[Record]:

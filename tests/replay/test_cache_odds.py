@@ -1,7 +1,5 @@
 """Estimates of cache behavior: compared with a slow count, and on generated sessions with known parameters."""
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 from typing import NamedTuple

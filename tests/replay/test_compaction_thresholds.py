@@ -1,8 +1,7 @@
 """At which size to compact, against an agent that is run again at every size."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,10 +28,6 @@ from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.replay.synthetic import CharacterTable, SessionBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 READ, WRITE, OUTPUT = 0.5, 6.25, 25.0
 PRICES = Pricing.load(rates=Rates("given", "", (RateRow(0, 5.0, READ, WRITE, WRITE, OUTPUT),)))

@@ -1,7 +1,5 @@
 """The envelope of what has been tried, on sessions made for each of its limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from inspector.replay.analysis.recoveries import TRIED, Envelope, EvidenceLevel, envelope

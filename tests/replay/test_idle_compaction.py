@@ -1,7 +1,5 @@
 """Claude Code's idle compaction: in the price of the next call, in projections and in the choice of a threshold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Texts that the agent inserted into user messages: detection, and equal counts on every page."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +13,6 @@ from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.replay.test_model_costs import TWO_MODELS, UNDER_ANOTHER_NAME, the_session
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WRITTEN_BY_PROGRAM = ("<system-reminder>\nThe user sent the following message:\n<task-notification>", "<environment")
 WRITTEN_BY_PEOPLE = ("pick up where", "<system-reminder>\nThe user sent the following message:\nok for #33", "re: the")

@@ -1,15 +1,16 @@
 """Prompt sizes of generated requests with a known token rule, while their content changes."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from inspector.replay.analysis.validation import prompt_fit, violations_in_replay
+from inspector.replay.engine.replay import Replay
 from inspector.replay.explain.explanation import block_explanation
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
@@ -18,12 +19,6 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.model_names import typical_coefficients
 from tests.session.claude_lines import png
 from tests.session.run_files import exchange, jsonl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from inspector.replay.engine.replay import Replay
 
 WORDS = "alpha river stone market window garden paper silver engine yellow doctor bridge winter summer planet friend"
 RATIO, AROUND, UNSEEN = 1.2, 20, 300

@@ -1,7 +1,5 @@
 """Usage reports that count new prompt tokens twice: detected only by the next call's cache read."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

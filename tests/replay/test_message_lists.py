@@ -1,7 +1,5 @@
 """Results for lists that both APIs accept, and for invalid ones."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any

@@ -1,9 +1,7 @@
 """Cost per model of a session, and the name under which each model is priced."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.program import run_here
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TWO_MODELS = "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
 UNDER_ANOTHER_NAME = "codex/rollout-2025-10-04T22-31-*.jsonl"

@@ -1,9 +1,5 @@
 """Cost of a session with another model from a given call on, and the models to choose from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,14 +10,12 @@ from inspector.replay.cache.cache_models import CACHE_MODELS, PAUSES, cache_mode
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
+from inspector.session.model import Session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.examples import examples
 from tests.replay.test_cache_misses import GPT, OPUS, READS_ALL, SONNET, STEP, Call, Script, misses_of, replayed
-
-if TYPE_CHECKING:
-    from inspector.session.model import Session
 
 HAIKU = "claude-haiku-4-5"
 LIFETIMES = {OPUS: 300.0, SONNET: 300.0, GPT: CACHE_MODELS["openai"].lifetime}

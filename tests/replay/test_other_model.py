@@ -1,32 +1,25 @@
 """A session and its plans at another model's prices: hand-worked costs, cache rules, and plans that stop paying."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from inspector.replay.analysis.best_plan import AsModel, PlanAsModel
 from inspector.replay.engine.inputs import ReplayInputs, as_other_model
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.price_tables import nearest_names
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.as_model import plans_words
-from inspector.session.model import BlockKind, Role, Usage
+from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.program import run_here
 from tests.replay.synthetic import CharacterTable, SessionBuilder
 from tests.replay.test_cache_misses import GPT, OPUS, READS_ALL, STEP, Call, Script
-
-if TYPE_CHECKING:
-    from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Session
 
 SAMPLE = ROOT / "sample_sessions" / "security-agent.jsonl"
 TODAY = datetime(2026, 11, 28, tzinfo=UTC).timestamp()

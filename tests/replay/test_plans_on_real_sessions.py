@@ -1,8 +1,6 @@
 """Every plan that a comparison tries, on a real session of every format."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +11,11 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
+from inspector.session.model import Session
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 FEWEST_CALLS, MOST_BLOCKS = 5, 1_500
 

@@ -1,7 +1,5 @@
 """Expected re-fetches: rates by kind, age and size, and the price of one, worked out by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from statistics import median

@@ -1,11 +1,9 @@
 """Plans tuned on many sessions: the grid is exact, a known best limit is found, the choice is tried honestly."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -48,9 +46,6 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RESULT, WORD_AT = 30_000, 5_500
 ANY = TrialTerms(beyond=True)

@@ -1,16 +1,12 @@
 """Databases as the Agents SDK writes them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.session import databases
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TABLES = """
 CREATE TABLE agent_sessions (

@@ -1,17 +1,13 @@
 """Conversations as Antigravity writes them: rows of protobuf messages, made for tests."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.session import databases
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TABLES = """
 CREATE TABLE trajectory_meta (trajectory_id TEXT PRIMARY KEY, cascade_id TEXT, trajectory_type INTEGER, source INTEGER);

@@ -1,18 +1,14 @@
 """Lines as Claude Code writes them, made for tests."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
+from inspector.session.model import Session
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 

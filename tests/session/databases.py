@@ -1,18 +1,14 @@
 """Databases of agents, written statement by statement, and rows in them that went wrong."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 
 from tests.session.mutations import ODD
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Statement = tuple[str, tuple[Any, ...]]
 

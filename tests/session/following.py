@@ -1,18 +1,12 @@
 """Helpers of tests that follow sessions."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from inspector.session.follow import Follower
+from inspector.session.model import Message, Session
 from inspector.session.open import open_session
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from inspector.session.model import Message, Session
 
 LONG_AGO = 1_700_000_000
 

@@ -1,13 +1,9 @@
 """Records as Gemini CLI writes them, made for tests."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 ABOUT = {"sessionId": "s1", "projectHash": "40fc", "startTime": "2026-03-01T10:00:00.000Z"}
 

@@ -1,7 +1,5 @@
 """Session files with random steps: realistic records in unrealistic orders."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.session.claude_lines import Script

@@ -1,15 +1,11 @@
 """Databases and files as Goose writes them, made for tests."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.session.databases import Statement, created, insert
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TABLES = """
 CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP);

@@ -1,15 +1,11 @@
 """Sessions as Grok Build writes them: a message history and a file of updates."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.session.run_files import STARTED, encoded
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Record = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """A growing session of every format, after a given number of turns."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

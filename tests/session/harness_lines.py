@@ -1,7 +1,5 @@
 """Sessions as DeepSeek Harness writes them: a header, and events with numbers."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,15 +1,11 @@
 """Databases as Hermes writes them, made for tests."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.session.databases import Statement, created, insert
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST_TABLES = """
 CREATE TABLE schema_version (version INTEGER NOT NULL);

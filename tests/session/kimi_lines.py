@@ -1,7 +1,5 @@
 """Sessions as Kimi Code and Kimi CLI write them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Record = dict[str, Any]

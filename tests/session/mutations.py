@@ -1,14 +1,10 @@
 """Records that went wrong: real ones with something changed, lost, moved or broken."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ODD: list[Any] = [
     None,

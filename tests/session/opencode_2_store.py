@@ -1,14 +1,10 @@
 """Sessions as OpenCode 2 stores them, made for tests: a row per session and a row per message, in one database."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 START = 1_791_000_000_000
 

@@ -4,8 +4,6 @@ The program receives steps and performs some of them at a time, with pauses betw
 completion and waits for the next request.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -14,11 +12,9 @@ import subprocess
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 PROGRAM = r"""
 import base64, json, os, random, sqlite3, sys, time

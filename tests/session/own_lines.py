@@ -1,7 +1,5 @@
 """Sessions in the form that anyone can write."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

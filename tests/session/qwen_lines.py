@@ -1,7 +1,5 @@
 """Sessions as Qwen Code writes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Record = dict[str, Any]

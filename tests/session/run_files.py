@@ -1,14 +1,10 @@
 """Small files in the forms that harnesses and evaluations write, made from the description of each form."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 Record = dict[str, Any]
 

@@ -1,18 +1,12 @@
 """Invariants of every session, from any file."""
 
-from __future__ import annotations
-
 import contextlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from inspector.errors import SessionError
+from inspector.session.format import Format
+from inspector.session.model import Session
 from inspector.session.open import open_session
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.format import Format
-    from inspector.session.model import Session
 
 
 def assert_sound(session: Session) -> None:

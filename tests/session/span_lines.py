@@ -1,7 +1,5 @@
 """Spans and log records as exporters of OpenTelemetry write them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,23 +1,19 @@
 """Recordings of claude-tap as lines, bundles and databases, and the same requests as an HTTP archive."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
 import sqlite3
 import zlib
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.session import databases
 from tests.session.run_files import STARTED, log_of_requests
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Record = dict[str, Any]
 

@@ -1,10 +1,8 @@
 """Databases of OpenAI's Agents SDK: items of the Responses API, a row each."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
@@ -13,9 +11,6 @@ from inspector.session.open import open_session
 from tests.session import databases
 from tests.session.agents_store import TABLES, item, turns, write
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_items_of_a_session_are_its_conversation(tmp_path: Path) -> None:

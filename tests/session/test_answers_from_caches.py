@@ -1,23 +1,17 @@
 """Answers from a program's or gateway's own cache: part of the conversation, but no request was billed for them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.session.model import Role, Usage
+from inspector.session.model import Role, Session, Usage
 from inspector.session.open import open_session
 from tests.session.run_files import encoded, inspect_log, inspect_sample, jsonl, log_of_requests
 from tests.session.soundness import assert_sound
 from tests.session.tap_store import archive, archive_of, entry
 from tests.session.test_responses import growing as responses_log
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(path: Path, data: bytes) -> Session:

@@ -1,11 +1,9 @@
 """Conversations of the Antigravity CLI and IDE: databases with protobuf messages."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.session.discovery import list_sessions, search_places, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.antigravity import ProtobufError, ProtobufMessage
-from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, SideCall, Usage
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Session, SideCall, Usage
 from inspector.session.open import open_session
 from inspector.session.related import locate
 from tests.examples import examples
@@ -33,11 +31,6 @@ from tests.session.antigravity_store import (
     write,
 )
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(script: AntigravityScript, folder: Path, *statements: databases.Statement) -> Session:

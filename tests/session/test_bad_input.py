@@ -1,10 +1,8 @@
 """Every path gives either one clear error line or a session with visible diagnostics."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +14,6 @@ from inspector.session.open import open_session
 from tests.examples import examples
 from tests.permissions import permissions_hold
 from tests.session.claude_lines import Script, outline, texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def message_for(path: Path) -> str:

@@ -1,9 +1,8 @@
 """Records copied from another session, branches of a conversation, and the folder of a renamed file."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +13,6 @@ from inspector.session.reading_check import independent_totals, totals_of
 from inspector.session.registry import detect
 from inspector.session.related import full_output, locate, subagent_of, without_copied_calls
 from tests.session.claude_lines import SESSION, Script, prompt_texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EARLIER = "99999999-2222-4333-8444-555555555555"
 USAGE = {"input_tokens": 3, "output_tokens": 20, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}

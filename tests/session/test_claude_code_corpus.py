@@ -1,20 +1,14 @@
 """Real Claude Code sessions, checked against counts made here with nothing but the json module."""
 
-from __future__ import annotations
-
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Role, Session
 from inspector.session.open import open_session
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 FILES = (
     "claude-code/0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl",

@@ -1,22 +1,16 @@
 """Joining of lines into messages, calls and contexts."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.session.formats.claude_code import ClaudeCodeFormat
-from inspector.session.model import BlockKind, ContextCause, Media, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, Media, Role, Session, Usage
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script, outline, png, prompt_texts, texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 USAGE = {"input_tokens": 3, "output_tokens": 20, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}
 

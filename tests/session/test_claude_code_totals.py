@@ -1,9 +1,8 @@
 """Totals that Claude Code records: the `result` of a printed run, and `cost-state`."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +11,11 @@ from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.assumptions import ASSUMED_RUNS, Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
+from inspector.report.document import Report
 from inspector.report.session_report import report_of
 from inspector.report.session_summary import summary_of
 from inspector.session.follow import Follower
-from inspector.session.model import Usage
+from inspector.session.model import Session, Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of
 from inspector.strategies.plan import Plan
@@ -23,12 +23,6 @@ from inspector.ui.cost.rows import CostSection, section_table
 from inspector.ui.figure_table.table import Table
 from inspector.ui.timeline.rows import Rows
 from tests.session.claude_lines import SESSION, Script
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.report.document import Report
-    from inspector.session.model import Session
 
 MODEL, SMALL = "claude-sonnet-4-5", "claude-haiku-4-5"
 

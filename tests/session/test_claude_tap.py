@@ -1,11 +1,10 @@
 """Recordings of claude-tap: deduplicated parts, three containers, and several APIs in one session."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +13,7 @@ from inspector.errors import SessionError
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.claude_tap import ClaudeTapFormat
-from inspector.session.model import BlockKind, ContextCause, RecordedBreakpoint, Usage
+from inspector.session.model import BlockKind, ContextCause, RecordedBreakpoint, Session, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session import databases, tap_store
@@ -32,11 +31,6 @@ from tests.session.tap_store import (
     statements,
     write,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def said(session: Session) -> list[tuple[str, list[str]]]:

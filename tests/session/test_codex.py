@@ -1,9 +1,9 @@
 """Conversion of Codex rollout lines into messages, calls and contexts."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.session.discovery import search_places, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats import codex
-from inspector.session.model import BlockKind, ContextCause, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.examples import examples
@@ -21,12 +21,6 @@ from tests.session.following import tailed
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAHCAYAAADAp4fuAAAAEklEQVR42mNk+M9Qz0AEYBxVSFkAP5sD/WQ6t2kAAAAASUVORK5CYII="
 

@@ -1,15 +1,15 @@
 """Every request of a Codex session is counted once, wherever a rollout reports it, at the terms of its turn."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.cli import main
 from inspector.session.billing_terms import BillingTerms
+from inspector.session.model import Session
 from inspector.session.open import open_session
 from inspector.session.reading_check import UsageTotals, independent_totals, totals_of
 from tests.session.codex_lines import Rollout
@@ -21,10 +21,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 BEFORE_FORK, FORK, AFTER_FORK = (f"0199{number}000-0000-7000-8000-000000000001" for number in (1, 2, 3))
 """Ids that begin with a time."""

@@ -1,22 +1,16 @@
 """Real Codex sessions, checked against counts made here with nothing but the json module."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 FILES = {
     "rollout-2025-09-16T12-47-48-9cd28a74-da7e-4458-a91a-fffec2be9d7a.jsonl": ("0.36.0", "gpt-5-codex", 272_000),

@@ -1,10 +1,10 @@
 """Output of `codex exec --json`, read as a session."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,11 +18,6 @@ from tests.session.following import tailed
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def item(when: str, identifier: str, kind: str, **fields: Any) -> dict[str, Any]:

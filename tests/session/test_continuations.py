@@ -1,21 +1,15 @@
 """Trajectories that were compacted go on in other files, and are read as one session."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
-from inspector.session.model import ContextCause
+from inspector.session.model import Context, ContextCause, Session
 from inspector.session.open import open_session
 from tests.session import run_files
 from tests.session.run_files import Record, encoded
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Context, Session
 
 SYSTEM: Record = {"source": "system", "message": "You code."}
 

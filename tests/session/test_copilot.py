@@ -1,10 +1,9 @@
 """Sessions of Copilot CLI: subagents, compactions, and real files counted with nothing but the json module."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from inspector.session.discovery import search_places
 from inspector.session.follow import Follower
 from inspector.session.formats.copilot import CopilotFormat
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, ContextCause, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.examples import examples
@@ -22,11 +21,6 @@ from tests.session.following import tailed
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments, rewrite
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 Lines = list[dict[str, Any]]
 

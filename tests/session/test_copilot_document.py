@@ -1,22 +1,16 @@
 """The first versions of Copilot CLI kept a session in one document."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.session.follow import Follower
 from inspector.session.formats import copilot
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.session.open import open_session
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def call(identifier: str, name: str = "bash", arguments: str = '{"command":"ls"}') -> dict[str, Any]:

@@ -1,20 +1,14 @@
 """Totals that Copilot CLI writes when a process exits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.session.follow import Follower
-from inspector.session.model import RecordedTotals, SideCall, Usage
+from inspector.session.model import RecordedTotals, Session, SideCall, Usage
 from inspector.session.open import open_session
 from tests.session.copilot_lines import CopilotScript
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 MODEL = "claude-sonnet-4.5"
 

@@ -1,25 +1,18 @@
 """DeepSeek Harness's sessions: events, the surface that prompts are made of, and frames that are added to a file."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+import pytest
 
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.deepseek_harness import DeepSeekHarnessFormat
-from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Session, Usage
 from inspector.session.open import open_session
 from tests.session.following import settle
 from tests.session.harness_lines import HarnessScript, frame, frames, harness
 from tests.session.run_files import jsonl
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from inspector.session.model import Session
 
 
 def opened(folder: Path, script: HarnessScript) -> Session:

@@ -1,11 +1,10 @@
 """Finding sessions in folders and in the homes of agents."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -28,10 +27,6 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 
 def test_sessions_are_reported_by_content_and_listed_newest_first(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Following files that other processes write, replace and delete, and waiting for those that are not there yet."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -9,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,11 +25,6 @@ from tests.examples import examples
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.following import assert_same_objects
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
 
 WRITER = """
 import sys, time

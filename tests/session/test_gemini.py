@@ -1,9 +1,8 @@
 """Sessions of Gemini CLI: records that replace one another, checkpoints, rewinds, and a real file counted plainly."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from inspector.session.follow import Follower
 from inspector.session.formats.gemini import GeminiFormat
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, ContextCause, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.examples import examples
@@ -20,11 +19,6 @@ from tests.session.gemini_lines import ABOUT, GeminiScript, Record, call, respon
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(script: GeminiScript, folder: Path) -> Session:

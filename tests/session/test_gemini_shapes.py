@@ -1,9 +1,8 @@
 """Records of Gemini CLI in shapes that real files have seldom: nothing is merged, lost or doubled for them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +11,6 @@ from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from tests.session.gemini_lines import ABOUT, GeminiScript
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 USER = {"type": "user", "content": "hi", "timestamp": "2026-03-01T10:00:01.000Z"}
 ANSWER = {"type": "gemini", "content": "Hello.", "timestamp": "2026-03-01T10:00:02.000Z"}

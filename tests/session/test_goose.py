@@ -1,13 +1,12 @@
 """Sessions of Goose: its database, with messages that compactions hid from the model, and the files of old versions."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from inspector.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.goose import GooseFormat
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, ContextCause, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.examples import examples
@@ -33,11 +32,6 @@ from tests.session.goose_store import (
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite, sql
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from inspector.session.model import Session
 
 PNG = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnW"}
 

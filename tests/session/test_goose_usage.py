@@ -1,12 +1,11 @@
 """Usage of Goose's calls: noted with messages, and in the ledger of its database; and subagents' sessions."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,11 +14,11 @@ from hypothesis import strategies as st
 from inspector.session.discovery import list_sessions
 from inspector.session.follow import Follower
 from inspector.session.formats.goose import GooseFormat
-from inspector.session.model import LinkKind, Role, SideCall, Usage
+from inspector.session.model import LinkKind, Role, Session, SideCall, Usage
 from inspector.session.open import open_session
 from inspector.session.related import locate, parent_of
 from tests.examples import examples
-from tests.session.databases import ODD_VALUES, change_rows, run
+from tests.session.databases import ODD_VALUES, Statement, change_rows, run
 from tests.session.goose_store import (
     LEDGER,
     LEDGER_TABLES,
@@ -33,12 +32,6 @@ from tests.session.goose_store import (
     used,
 )
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
-    from tests.session.databases import Statement
 
 MODEL = '{"model_name": "configured"}'
 

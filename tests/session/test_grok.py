@@ -1,8 +1,8 @@
 """Grok Build's sessions: messages in one file, billing in another."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +12,7 @@ from inspector.errors import SessionError
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.grok import MOST_BYTES, GrokFormat
-from inspector.session.model import BlockKind, LinkKind, Role, Usage
+from inspector.session.model import BlockKind, LinkKind, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of
 from tests.examples import examples
@@ -20,12 +20,6 @@ from tests.session.grok_lines import GrokScript, grok
 from tests.session.mutations import mutated
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(folder: Path, script: GrokScript) -> Session:

@@ -1,14 +1,12 @@
 """Events while a session of any format is followed: nothing is lost or doubled, and losses are reported."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,8 +20,6 @@ from tests.session.soundness import assert_sound
 PATIENCE = 60
 """Seconds before something is taken never to happen."""
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOBODY = 65534
 

@@ -1,9 +1,8 @@
 """HTTP archives: requests to models among others, bodies in strings, base64 and pieces, nothing of hosts or keys."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,17 +10,12 @@ from hypothesis import strategies as st
 
 from inspector.errors import SessionError
 from inspector.session.formats.har import HarFormat
-from inspector.session.model import BlockKind, RecordedBreakpoint, Usage
+from inspector.session.model import BlockKind, RecordedBreakpoint, Session, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session.run_files import Record, encoded, stream
 from tests.session.soundness import assert_sound
 from tests.session.tap_store import archive, archive_of, chunk, entry, frame, framed, google_body, google_chunk, packed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 ASKED = {"model": "gpt-x", "messages": [{"role": "user", "content": "go"}]}
 

@@ -1,13 +1,11 @@
 """Sessions of Hermes: its database, with compressions that hand a session on, and the files of older versions."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 from inspector.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.hermes import HermesFormat
-from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, TextUnavailableError
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Session, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from inspector.session.related import subagents_of
@@ -26,9 +24,6 @@ from tests.session.hermes_store import SUMMARY, HermesStore, create
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments, replace, rewrite, sql
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from inspector.session.model import Session
 
 PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnW"
 

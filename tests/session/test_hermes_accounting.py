@@ -1,11 +1,10 @@
 """Usage totals and compaction records that Hermes keeps next to its messages."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,17 +12,12 @@ from inspector.cli.reading import replay_inputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.session.follow import Follower
-from inspector.session.model import RecordedTotals, Usage
+from inspector.session.model import RecordedTotals, Session, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.session import databases
 from tests.session.hermes_store import SUMMARY, HermesStore, create
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 USAGE_COLUMNS = """
 ALTER TABLE sessions ADD COLUMN cache_read_tokens INTEGER DEFAULT 0;

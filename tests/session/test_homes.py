@@ -1,12 +1,10 @@
 """Session folders of agents, and the environment variables that move them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.session.format import Format
 from inspector.session.formats import (
     claude_code,
     claude_trace,
@@ -25,9 +23,6 @@ from inspector.session.formats import (
     pi,
 )
 from inspector.session.registry import all_formats
-
-if TYPE_CHECKING:
-    from inspector.session.format import Format
 
 VARIABLES = (
     "CLAUDE_CONFIG_DIR",

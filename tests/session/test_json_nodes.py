@@ -1,7 +1,5 @@
 """Nodes of JSON texts and their offsets, also in invalid JSON."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,14 +1,12 @@
 """Reading a growing file gives the same session as reading it at once, for every split and every error."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -24,9 +22,6 @@ from tests.session.claude_lines import Script
 from tests.session.following import assert_same_objects, settle, tailed
 from tests.session.generated import files
 from tests.session.growing import GROWING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @settings(max_examples=examples(120), deadline=None)

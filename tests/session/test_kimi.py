@@ -1,10 +1,9 @@
 """Sessions of Kimi Code and Kimi CLI: partial steps, duplicate usage, compactions, undone turns."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from inspector.session.discovery import list_sessions, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.kimi import KimiCliFormat, KimiCodeFormat
 from inspector.session.json import is_whole_json
-from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Session
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of
 from inspector.session.related import call_keys, locate, parent_of, subagent_of
@@ -25,11 +24,6 @@ from tests.session.kimi_lines import KimiCliScript, KimiScript, kimi_cli, kimi_c
 from tests.session.mutations import mutated
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(tmp_path: Path, script: KimiScript | KimiCliScript) -> Session:

@@ -1,7 +1,5 @@
 """The size of an image from the first bytes of its base64 form."""
 
-from __future__ import annotations
-
 import base64
 import struct
 

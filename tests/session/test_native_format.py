@@ -1,17 +1,16 @@
 """The native format: its schema, its example, and the sessions read from it."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from inspector.session.follow import Follower
 from inspector.session.formats.native import OwnLine, schema
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, ContextCause, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.conftest import ROOT
@@ -19,11 +18,6 @@ from tests.program import run_here
 from tests.session.own_lines import own
 from tests.session.run_files import jsonl
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 HEAD = {"type": "session", "inspector": 1}
 

@@ -1,13 +1,13 @@
 """OpenCode's sessions: rows, files and exports as messages, calls and contexts."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,19 +15,13 @@ from inspector.errors import SessionError
 from inspector.session.discovery import search_places, sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
-from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError, Usage
+from inspector.session.model import BlockKind, ContextCause, Role, Session, TextUnavailableError, Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import totals_of
 from inspector.session.registry import detect
 from inspector.session.related import call_keys, calls_counted_elsewhere, subagents_of, without_calls
 from tests.session.opencode_store import Store, tokens
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAHCAYAAADAp4fuAAAAEklEQVR42mNk+M9Qz0AEYBxVSFkAP5sD/WQ6t2kAAAAASUVORK5CYII="
 

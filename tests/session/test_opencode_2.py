@@ -1,13 +1,12 @@
 """OpenCode 2: its tables alone, next to the frozen tables of version 1, and while they grow."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from inspector.session.discovery import found_in
 from inspector.session.follow import Follower
-from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of
 from inspector.session.related import subagents_of, without_copied_calls
@@ -25,11 +24,6 @@ from tests.session.opencode_2_store import SCHEMA, START, Database, text, tokens
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as first_tokens
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 @pytest.fixture

@@ -1,23 +1,17 @@
 """Real OpenCode sessions, checked against counts made here with nothing but the json module."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Call, Role, Session, SideCall
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.opencode_store import Store
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Call, Session, SideCall
 
 FILES = {
     "ses_2200dec98ffeAAGsw94tLFVYT6.json": ("1.14.30", "gpt-5.4"),

@@ -1,7 +1,5 @@
 """OpenCode's sessions while another process writes them, and with unexpected content."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random
@@ -9,9 +7,11 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,10 +26,6 @@ from tests.session.mutations import ODD, changed, places
 from tests.session.opencode_store import SCHEMA, Store, tokens
 from tests.session.other_process import quiet_moments, sql
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 WRITER = """
 import json, os, random, sys, time

@@ -1,27 +1,21 @@
 """A database created by the project's migrations, compared with results of its SQL."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.replay.engine.simulation import recorded_clearing
 from inspector.replay.sessions import replay_session
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, Session
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.session.opencode_store import Store, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 START = 1_770_000_000_000
 

@@ -1,12 +1,11 @@
 """PDF page counts for every page tree, and their use with the detail level of images."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,9 +17,6 @@ from inspector.session.model import Media
 from inspector.session.open import open_session
 from tests.session import run_files
 from tests.session.run_files import encoded
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD, TAIL = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", b"\ntrailer << /Root 1 0 R >>\n%%EOF\n"
 

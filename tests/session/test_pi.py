@@ -1,9 +1,8 @@
 """Sessions of pi and its relatives: the tree, the prompt, and real files counted with only the json module."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +13,7 @@ from inspector.replay.analysis.costs import recorded_costs
 from inspector.replay.engine.replay import replay
 from inspector.session.follow import Follower
 from inspector.session.formats.pi import PiFormat
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, ContextCause, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from inspector.strategies.plan import Plan
@@ -24,11 +23,6 @@ from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments, rewrite
 from tests.session.pi_lines import PiScript
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 Lines = list[dict[str, Any]]
 

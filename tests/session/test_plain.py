@@ -1,9 +1,8 @@
 """Plain Anthropic and OpenAI conversations: documents, lines, logs and lists in memory."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +13,6 @@ from inspector.session.open import open_session
 from tests.session.claude_lines import outline, prompt_texts
 from tests.session.run_files import stream
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": "list the files"},

@@ -1,10 +1,9 @@
 """Token counts in quotes are counts: a session with its usage as strings has the same totals, in every format."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +14,6 @@ from inspector.session.model import Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import totals_of
 from tests.session.growing import GROWING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COUNT = re.compile(r"tokens?\b|^(input|output|read|write|reasoning|total|cached|thoughts|tool)$|cache", re.IGNORECASE)
 """Names of fields with a count in any format."""

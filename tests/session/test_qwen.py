@@ -1,24 +1,18 @@
 """Qwen Code's sessions: a tree of records, compressions, and usage in two dialects."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.session.discovery import sessions_in
 from inspector.session.formats.qwen import QwenFormat, usage_of
-from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
+from inspector.session.model import BlockKind, ContextCause, LinkKind, Role, Session
 from inspector.session.open import open_session
 from tests.session.following import tailed
 from tests.session.qwen_lines import QwenScript, qwen
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(tmp_path: Path, script: QwenScript) -> Session:

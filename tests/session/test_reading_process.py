@@ -1,11 +1,10 @@
 """A session read by a subprocess equals one read in process, and can be followed even if either one dies."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -25,10 +24,6 @@ from tests.session.claude_lines import Script
 from tests.session.following import assert_same_objects, settle
 from tests.session.generated import files
 from tests.session.growing import GROWING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,19 +1,14 @@
 """Reasoning tokens inside or outside the reported output, as the reported total shows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from inspector.session.formats import chat, pi
 from inspector.session.formats.inspect_ai import reader as inspect_ai
 from inspector.session.formats.opencode import reader as opencode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from inspector.session.model import Usage
+from inspector.session.model import Usage
 
 # A prompt of 100 tokens and 60 read from the cache; a response of 30 tokens of text and 25 of reasoning.
 

@@ -1,26 +1,20 @@
 """Cache breakpoints recorded outside messages: SWE-agent's queries, Inspect's requests as sent."""
 
-from __future__ import annotations
-
 import copy
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.replay.cache.agent_breakpoints import NOWHERE
 from inspector.replay.sessions import replay_session
-from inspector.session.model import BlockKind, RecordedBreakpoint
+from inspector.session.model import BlockKind, RecordedBreakpoint, Session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.session import run_files
 from tests.session.run_files import Record, encoded
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}

@@ -1,30 +1,24 @@
 """The registry: a module that is not imported for a file has no format that recognizes it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.errors import SessionError
-from inspector.session.registry import GENERAL, MODULES, detect
+from inspector.session.format import Format
+from inspector.session.registry import GENERAL, MODULES, FormatModule, detect
 from inspector.session.sniff import FileKind, Sample
 from tests.conftest import ROOT
 from tests.session.growing import GROWING
 from tests.session.mutations import mutated
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.format import Format
-    from inspector.session.registry import FormatModule
 
 MOST_BYTES = 1 << 21
 

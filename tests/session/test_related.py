@@ -1,9 +1,7 @@
 """Sessions that belong together know of one another, and each leads to the other's file."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript, call
 from tests.session.opencode_store import Store
 from tests.session.pi_lines import PiScript
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHILD = "019d683e-1ac9-7fb1-99eb-e46acbee7ff0"
 PARENT = "019d6839-0000-7fb1-99eb-e46acbee7ff0"

@@ -1,24 +1,19 @@
 """Gateways give several responses one id: each response is a call and is billed, in one file and over a folder."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.cli import main
+from inspector.session.model import Session
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of
 from tests.session import run_files, tap_store
 from tests.session.claude_lines import Script
 from tests.session.grok_lines import GrokScript
 from tests.session.run_files import encoded, jsonl
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 REPEATED = "ocgo"
 

@@ -1,22 +1,16 @@
 """Request logs: conversations rebuilt from repeated requests, streams, compactions, and small side calls."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.session.model import BlockKind, ContextCause, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.run_files import Record, encoded, exchange, jsonl, log_of_requests, stream
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 CONTINUED = "This session is being continued from a previous conversation that ran out of context. Summary: …"
 

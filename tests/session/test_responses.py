@@ -1,9 +1,8 @@
 """Items and exchanges of OpenAI's Responses API."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,17 +11,12 @@ from hypothesis import strategies as st
 from inspector.session.billing_terms import BillingTerms
 from inspector.session.follow import Follower
 from inspector.session.formats import codex, responses
-from inspector.session.model import BlockKind, ContextCause, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, Role, Session, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session.mutations import mutated
 from tests.session.other_process import quiet_moments, replace, rewrite
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 Item = dict[str, Any]
 

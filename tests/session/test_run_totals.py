@@ -1,9 +1,9 @@
 """Totals that runs record: usage by model of an Inspect sample without events, and the cost of SWE-agent's runs."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,16 +11,10 @@ from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis.costs import recorded_costs
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
-from inspector.session.model import NO_MESSAGE, Usage
+from inspector.session.model import NO_MESSAGE, Session, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.session.run_files import encoded, inspect_log, inspect_sample, mini_run, swe_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 MODEL = "anthropic/claude-sonnet-4-5"
 

@@ -1,28 +1,22 @@
 """Samples of a running evaluation of Inspect's: in a database elsewhere until they are finished."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.model import BlockKind, RecordedBreakpoint
+from inspector.session.model import BlockKind, RecordedBreakpoint, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session import run_files
 from tests.session.run_files import Record, encoded
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 TABLES = """
     CREATE TABLE task_database (version INTEGER PRIMARY KEY DEFAULT 1, metrics TEXT DEFAULT '[]');

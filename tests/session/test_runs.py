@@ -1,10 +1,10 @@
 """Files of harnesses and evaluations, generated from the description of each format: content and errors."""
 
-from __future__ import annotations
-
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +14,7 @@ from inspector.errors import SessionError
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.openhands.reader import Accumulated
-from inspector.session.model import BlockKind, ContextCause, Role, Usage
+from inspector.session.model import BlockKind, ContextCause, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
 from tests.examples import examples
@@ -22,12 +22,6 @@ from tests.session import run_files, tap_store
 from tests.session.mutations import mutated
 from tests.session.run_files import Record, encoded, event, jsonl, text
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(path: Path, data: bytes | Any, name: str) -> Session:

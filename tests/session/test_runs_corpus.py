@@ -1,12 +1,11 @@
 """Real files of harnesses and evaluations, counted plainly."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import zipfile
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +13,6 @@ from inspector.session.model import BlockKind, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMATS = {
     "claude-code": "claude-code",

@@ -1,8 +1,6 @@
 """Files of harnesses and evaluations, followed while another process writes them at its own pace."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +12,6 @@ from tests.session.growing import GROWING
 from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TURNS = 12
 

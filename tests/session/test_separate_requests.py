@@ -1,10 +1,9 @@
 """Requests that a response's record reports besides its own: each is billed once, under its own model."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,17 +14,12 @@ from inspector.report.session_summary import summary_of
 from inspector.session.blocks import text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.follow import Follower
-from inspector.session.model import BlockKind, Compaction, Message, Origin, Role, Usage
+from inspector.session.model import BlockKind, Compaction, Message, Origin, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.reading_check import independent_totals, totals_of
 from tests.session.claude_lines import Script
 from tests.session.run_files import jsonl
 from tests.session.tap_store import archive, entry, message, record, records
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 MESSAGE = {"type": "message", "input_tokens": 2, "output_tokens": 40, "cache_read_input_tokens": 9_000}
 ADVISOR = {"type": "advisor_message", "model": "claude-opus-4-7", "input_tokens": 1_000, "output_tokens": 50}

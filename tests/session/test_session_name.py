@@ -1,9 +1,7 @@
 """Name of a session: the same on the screen, in lists and in reports."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from inspector.report.session_summary import summary_of
 from inspector.session.model import first_name, first_prompt, session_name
 from inspector.session.open import open_session
 from tests.session.claude_lines import Script
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def recorded(path: Path, *, title: str = "") -> Path:

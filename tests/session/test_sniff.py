@@ -1,13 +1,13 @@
 """Formats are detected from file content, independent of the file's start and name."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from inspector.session.model import Role
+from inspector.session.model import Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session import run_files, tap_store
@@ -18,13 +18,6 @@ from tests.session.gemini_lines import GeminiScript, call
 from tests.session.opencode_store import Store
 from tests.session.pi_lines import PiScript
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.session.model import Session
-
 
 MARK = "\ufeff"
 

@@ -1,14 +1,13 @@
 """Sessions from OpenTelemetry spans: reported in many ways, counted once."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.session.follow import Follower
-from inspector.session.model import BlockKind, Role
+from inspector.session.model import BlockKind, Role, Session
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.following import tailed
@@ -24,11 +23,6 @@ from tests.session.span_lines import (
     typed,
     usage,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 Record = dict[str, Any]
 

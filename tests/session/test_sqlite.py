@@ -1,14 +1,13 @@
 """Databases of other programs: read without locks and without leftover files."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,6 @@ from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.session.sqlite import Database, DatabaseUnreadableError, LingeringConnection, columns_of_tables
 from tests.session import agents_store, goose_store, hermes_store, opencode_store, tap_store, trace_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ROWS = "SELECT name FROM thing ORDER BY rowid"
 

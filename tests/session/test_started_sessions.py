@@ -1,8 +1,7 @@
 """Sessions that another one started are found in every format with subagents, each once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +20,6 @@ from tests.session.qwen_lines import QwenScript
 from tests.session.run_files import jsonl
 from tests.session.test_kimi import kimi_code_session
 from tests.session.test_related import CHILD, PARENT, claude_child, claude_parent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Family = tuple["Path", "Path"]
 """The path of a session, and of one that it started."""

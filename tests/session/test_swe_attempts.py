@@ -1,9 +1,8 @@
 """Runs of SWE-agent with several attempts: every attempt is a separate session, with its model."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,9 +18,6 @@ from inspector.session.registry import detect
 from tests.session import run_files
 from tests.session.mutations import mutated
 from tests.session.soundness import assert_reads, assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def configured(*models: str, **more: Any) -> str:

@@ -1,7 +1,5 @@
 """Cache of texts while a session is read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,9 +1,8 @@
 """A record behind a torn one in its line is read, and totals of a session with unreadable records are lower bounds."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +17,6 @@ from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.following import tailed
 from tests.session.pi_lines import PiScript
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def codex() -> list[bytes]:

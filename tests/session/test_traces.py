@@ -1,27 +1,20 @@
 """The database of Copilot's spans: conversations, prompts that were cut off, titles, subagents."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from inspector.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.spans import CopilotTraceFormat, whole_items
-from inspector.session.model import LinkKind, Role
+from inspector.session.model import LinkKind, Role, Session
 from inspector.session.open import open_session
 from inspector.session.related import subagents_of
 from tests.session import trace_store
 from tests.session.soundness import assert_sound
 from tests.session.trace_store import called, conversation, create, found, request, said, tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def texts(session: Session, context: int = -1) -> list[str]:

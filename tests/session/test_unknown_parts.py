@@ -1,15 +1,15 @@
 """The watch for new agent versions: unknown kinds of records and unknown usage fields are counted and named."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.report.json_document import schema_text
 from inspector.report.listings import FormatsReport, reading_text
 from inspector.session.format import ContainedSession
+from inspector.session.model import Session
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
@@ -17,11 +17,6 @@ from tests.conftest import ROOT
 from tests.program import run_here
 from tests.session.claude_lines import Script
 from tests.session.growing import GROWING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 USAGE = {"input_tokens": 100, "output_tokens": 5}
 

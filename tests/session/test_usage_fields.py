@@ -1,14 +1,14 @@
 """A number about the bill that no count includes takes the word "exact" from the totals, in every format."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import sqlite3
 import zipfile
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.build_report import recorded_figures
-from inspector.session.model import Usage
+from inspector.session.model import Session, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
 from inspector.session.usage_fields import ANTHROPIC, API, LineCheck, UsageFields
@@ -28,12 +28,6 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from tests.session import goose_store, growing, run_files
 from tests.session.growing import GROWING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 TURNS = 3
 ADDED = "quantum_tokens"

@@ -1,9 +1,8 @@
 """VS Code's chats: operations that change earlier records, rounds, summaries, retries."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,17 +11,12 @@ from hypothesis import strategies as st
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.vscode import VSCodeChatFormat
-from inspector.session.model import BlockKind, ContextCause, Role
+from inspector.session.model import BlockKind, ContextCause, Role, Session
 from inspector.session.open import open_session
 from tests.session.following import settle, tailed
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
 from tests.session.vscode_lines import START, ChatScript, answer, call, chat, invocation, rendered, result
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.session.model import Session
 
 
 def opened(tmp_path: Path, script: ChatScript) -> Session:

@@ -1,16 +1,11 @@
 """File events, and polling where they are unavailable."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from inspector.session.watching import file_system_in, has_events, is_silent, watch_folders
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw

@@ -3,9 +3,8 @@
 Formats whose agents also take back, branch, compact or update rows have separate tests of this, too.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +13,6 @@ from inspector.session.open import open_session
 from tests.session.growing import GROWING, Growing
 from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
 from tests.session.soundness import assert_sound
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TURNS = 10
 

@@ -1,9 +1,7 @@
 """Rollouts that Codex has compressed: opened like any other, without extra files."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +16,6 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def rollout(turns: int = 3) -> Rollout:

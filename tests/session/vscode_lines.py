@@ -1,7 +1,5 @@
 """Chats as VS Code writes them: a log of operations, or the current chat."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

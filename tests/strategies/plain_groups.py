@@ -1,7 +1,5 @@
 """Slow reference of Microsoft's agent framework: JSON is serialized at every call to measure sizes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

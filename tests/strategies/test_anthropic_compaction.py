@@ -1,7 +1,5 @@
 """Compaction by the Anthropic API: when it summarizes, what stays, and what it is charged."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

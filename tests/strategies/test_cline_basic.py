@@ -4,8 +4,6 @@
 once or before every request, with `createTokenEstimator` given only role and content.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Haystack's pruning of tool results: outputs of the program, and hand-worked figures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 and 0.22.2 changed, by place. A text is written as its start, a filler, and a repeat count.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -3,11 +3,10 @@
 As in `test_recorded_outputs`, every expectation is the output of the system.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,9 +20,6 @@ from inspector.strategies.library.maf import (
 from tests.strategies.conversations import content, matches
 from tests.strategies.plain_lists import anthropic_list, openai_list, results_in, single_result
 from tests.strategies.recorded import FORMS, Entry, Vector, plan_of, replayed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def event_log(letters: str) -> list[Entry]:

@@ -1,7 +1,5 @@
 """Outputs of deepagents 0.7.32, SWE-agent at 3ea751c0 and ai 7.0.173 for given lists, run for these tests."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

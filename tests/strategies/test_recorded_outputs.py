@@ -4,9 +4,8 @@ Every list is given in both forms the interface takes. Every expectation is the 
 Anthropic API, an example of its documentation.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,9 +14,6 @@ from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from tests.strategies.conversations import content, matches
 from tests.strategies.plain_lists import anthropic_list, inputs_in, openai_list, results_in, single_result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Vector = dict[str, Any]
 FORMS = (openai_list, anthropic_list)

@@ -3,12 +3,10 @@
 As in `test_recorded_outputs`, every expectation is the output of the system.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -18,9 +16,6 @@ from inspector.strategies.library.pi import pi_tokens
 from tests.strategies.conversations import ObviousMoment, content, matches, session_of
 from tests.strategies.plain_lists import openai_list, results_in, single_result
 from tests.strategies.recorded import FORMS, Entry, Vector, assert_changed, plan_of, replayed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def sweagent_last_observations(vector: Vector) -> None:

@@ -1,7 +1,5 @@
 """Message lists that both APIs accept, in both forms, and the reasons either would refuse one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as some
