@@ -135,10 +135,7 @@ R = TypeVar("R", bound=Struct)
 
 
 class FigureResult(Struct, frozen=True, kw_only=True):
-    """A result as it is reported: numbers, with the certainty of each in `known`.
-
-    `at_least`, if the type has it, lists the numbers that are lower bounds.
-    """
+    """A reported result: the certainty of its numbers in `known`, and lower bounds in `at_least`, if it has it."""
 
     @classmethod
     def of(cls, **values: Any) -> Self:

@@ -371,10 +371,7 @@ State = tuple[FileState | None, FileState | None, float]
 
 
 class SubagentReader:
-    """Reads the sessions that a session started; each is read again only if it changed.
-
-    Not thread-safe.
-    """
+    """Reads the sessions that a session started, each again only if it changed. Not thread-safe."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[State, _ReadSubagent | str]] = {}

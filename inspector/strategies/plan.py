@@ -45,12 +45,7 @@ class SpecificationError(InspectorError, ValueError):
 
 
 class SpecifiedValue(NamedTuple):
-    """A value, or one of several joined by plus signs.
-
-    Attributes:
-        text: The value, unquoted.
-        quoted: True if it was written in quotes and must be taken literally.
-    """
+    """A value, or one of several joined by plus signs, without the quotes that make it literal."""
 
     text: str
     written: str
@@ -58,11 +53,7 @@ class SpecifiedValue(NamedTuple):
 
 
 def read_specification(line: str) -> tuple[str, dict[str, list[SpecifiedValue]]]:
-    """Parse a line into the strategy's name and its values by parameter name.
-
-    Raises:
-        SpecificationError: The line is malformed.
-    """
+    """Parse a line into a strategy's name and values. Raises `SpecificationError` if it is malformed."""
     name, _, rest = line.strip().partition(":")
     name = name.strip()
     if not name:
@@ -145,12 +136,7 @@ class PlanError(InspectorError, ValueError):
 
 
 class Trigger(NamedTuple):
-    """A prompt size at which a strategy of a plan begins to act.
-
-    Attributes:
-        tokens: Prompt size, above 0.
-        entry: Index of the strategy in the plan's entries.
-    """
+    """A prompt size above 0 at which the strategy at an index of the plan's entries begins to act."""
 
     tokens: int
     entry: int
@@ -208,11 +194,7 @@ class Plan:
         return replace(self, entries=tuple(entries))
 
     def triggers(self, window: int | None) -> tuple[Trigger, ...]:
-        """Return where the enabled strategies begin to act, smallest prompt first.
-
-        Args:
-            window: The model's context window in tokens, as recorded; None if the session does not record it.
-        """
+        """Return where enabled strategies begin to act, smallest prompt first, in a window; None if not recorded."""
         found = {
             Trigger(round(tokens), index, entry.strategy.name)
             for index, entry in enumerate(self.entries)
@@ -245,11 +227,7 @@ class Plan:
 
     @classmethod
     def from_toml(cls, text: str) -> Plan:
-        """Parse a plan from TOML.
-
-        Raises:
-            PlanError: The text cannot be read; the message names the strategy, the parameter, the value and the range.
-        """
+        """Parse a plan. Raises `PlanError`, which names the strategy, the parameter, the value and the range."""
         try:
             document = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:  # nested too deeply

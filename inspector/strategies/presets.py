@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A plan that comes with the program.
-
-    Attributes:
-        name: Identifier the user selects it by.
-        fits_session: True if values not named take the defaults that fit a session.
-    """
+    """A plan of the program. `fits_session`: values not named take the defaults that fit a session."""
 
     name: str
     summary: str
@@ -268,12 +263,7 @@ SUFFIX = ".toml"
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """A saved plan.
-
-    Attributes:
-        plan: The plan; None if it cannot be read.
-        problem: Why it cannot be read; empty if it can.
-    """
+    """A saved plan; None with the reason if it cannot be read."""
 
     name: str
     path: Path
@@ -324,11 +314,7 @@ def problem_with_name(text: str) -> str:
 
 
 def save_named(plan: Plan, text: str) -> Path:
-    """Save a plan under a name or in a file. Raises `OSError` if the file cannot be written.
-
-    Returns:
-        Path of the written file.
-    """
+    """Save a plan by name or in a file; return its path. Raises `OSError` if it cannot be written."""
     path = target_of(text)
     write_atomic(path, replace(plan, name=path.stem).to_toml())
     return path

@@ -150,11 +150,7 @@ class FailedPlugInError(ParameterError):
 
 
 def raise_for_plug_in(error: Exception, strategies: Iterable[Strategy]) -> None:
-    """Raise `FailedPlugInError` if a strategy of another package raised the exception; otherwise return.
-
-    Raises:
-        FailedPlugInError: It did; the message names the package and the exception.
-    """
+    """Raise `FailedPlugInError`, which names the package, if its strategy raised the exception."""
     failed = failure_of(error, GROUP)
     if not failed:
         return
@@ -192,11 +188,7 @@ STRATEGIES: Mapping[str, StrategyType] = _Strategies()
 
 
 def strategy_type(name: str) -> StrategyType:
-    """Return the strategy class of that name.
-
-    Raises:
-        ParameterError: No such strategy; the message suggests the nearest name.
-    """
+    """Return a strategy class. Raises `ParameterError`, which suggests the nearest name."""
     if name not in STRATEGIES:
         if problem := PLUG_INS.problem_of(name):
             raise ParameterError(f"unusable {problem}")
@@ -205,21 +197,13 @@ def strategy_type(name: str) -> StrategyType:
 
 
 def strategy(name: str, **values: ParameterValue) -> Strategy:
-    """Build a strategy from values by parameter name (hyphens or underscores); the rest take their defaults.
-
-    Raises:
-        ParameterError: No such strategy or parameter, or a value out of range.
-    """
+    """Build a strategy from values by parameter, otherwise defaults. Raises `ParameterError` for others."""
     kind = strategy_type(name)
     return kind(**{parameter_of(kind, key.replace("_", "-")).field: value for key, value in values.items()})
 
 
 def strategy_for(name: str, session: Session) -> Strategy:
-    """Build a strategy with defaults that fit a session: its tools and the length of its recorded summaries.
-
-    Raises:
-        ParameterError: No such strategy.
-    """
+    """Build a strategy that fits a session's tools and summaries. Raises `ParameterError` for others."""
     made = strategy(name)
     if isinstance(made, FittedStrategy):
         try:
@@ -245,11 +229,7 @@ def _with_recorded_summaries(made: Strategy, summary: Parameter, session: Sessio
 
 
 def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:
-    """Return the parameter of that name.
-
-    Raises:
-        ParameterError: The strategy has no such parameter; the message suggests the nearest name.
-    """
+    """Return a parameter. Raises `ParameterError`, which suggests the nearest name."""
     known = {parameter.name: parameter for parameter in strategy.parameters}
     if name not in known:
         raise ParameterError(f"{strategy.name} has no parameter {name!r}{suggestion(name, known)}")
@@ -257,11 +237,7 @@ def parameter_of(strategy: Strategy | StrategyType, name: str) -> Parameter:
 
 
 def value_of(strategy: Strategy, parameter: Parameter | str) -> ParameterValue:
-    """Return the value of one of a strategy's parameters.
-
-    Raises:
-        ParameterError: The strategy has no such parameter.
-    """
+    """Return the value of a parameter. Raises `ParameterError` if the strategy has none of that name."""
     if isinstance(parameter, str):
         parameter = parameter_of(strategy, parameter)
     value: ParameterValue = getattr(strategy, parameter.field)
@@ -276,20 +252,12 @@ def unit_of(strategy: Strategy, parameter: Parameter) -> str:
 
 
 def with_value(strategy: Strategy, parameter_name: str, value: ParameterValue) -> Strategy:
-    """Return the strategy with one value changed.
-
-    Raises:
-        ParameterError: The strategy has no such parameter, or the value is out of range.
-    """
+    """Return the strategy with one value changed. Raises `ParameterError` if it is not allowed."""
     return with_values(strategy, {parameter_name: value})
 
 
 def with_values(strategy: Strategy, values: Mapping[str, ParameterValue]) -> Strategy:
-    """Return the strategy with some values changed, by parameter name.
-
-    Raises:
-        ParameterError: The strategy has no such parameter, or a value is out of range.
-    """
+    """Return the strategy with values changed by name. Raises `ParameterError` if one is not allowed."""
     changed = {parameter.field: value_of(strategy, parameter) for parameter in strategy.parameters}
     changed.update({parameter_of(strategy, name).field: value for name, value in values.items()})
     return type(strategy)(**changed)

@@ -195,10 +195,7 @@ def main_calls(replay: Replay) -> NDArray[np.int64]:
 def _written(
     unread: NDArray[np.int64], read: NDArray[np.int64], recorded: PromptUsage, *, is_counted: NDArray[np.bool_]
 ) -> PromptUsage:
-    """Return prompts with unread tokens written to the cache, at the recorded lifetime.
-
-    Tokens that were uncached stay uncached if writes were counted.
-    """
+    """Return prompts with unread tokens written at the recorded lifetime; uncached ones stay if writes were counted."""
     written = recorded.cache_write
     uncached = np.where(is_counted, np.minimum(recorded.uncached, unread), 0)
     share = np.where(written > 0, recorded.cache_write_1h / np.maximum(written, 1), recorded.cache_write_1h.any())
@@ -298,10 +295,7 @@ def is_idle_compaction(session: Session, compaction: int) -> bool:
 
 
 def idle_rule(replay: Replay) -> IdleRule | None:
-    """Return the rule for idle compaction of a session; None if its agent has none.
-
-    A recorded pause at a sufficient size without a compaction shows that it is turned off.
-    """
+    """Return a session's rule for idle compaction, None without. A long pause at a sufficient size shows it is off."""
     session = replay.history.session
     if session.format != AGENT or agent_version(session.agent) < FIRST_VERSION:
         return None

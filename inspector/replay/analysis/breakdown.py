@@ -323,10 +323,7 @@ class Breakdown:
         return (*rows, self._left(rows))
 
     def by_tier(self) -> dict[tuple[int, str], BreakdownRow]:
-        """Return a row for every part of every strategy, over blocks it changed; the last decision on a block wins.
-
-        Keys are the strategy's index among the plan's entries, and the part's name.
-        """
+        """Return a row per entry index and part's name, over the blocks that its last decision changed."""
         edits, entries = self.planned.edits, self.planned.plan.entries
         rows = edits.in_force(self.planned.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]

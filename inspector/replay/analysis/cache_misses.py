@@ -95,10 +95,7 @@ def readable_tokens(
 
 
 def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
-    """Return True per call if it could have read from a cache, by all reads and writes of the session, bool.
-
-    A model with an unknown cache has one if its provider reported cache usage for a call of it.
-    """
+    """Return True per call with a cache to read from: by the session's usage or its provider's, bool."""
     ledger, inputs = replay.ledger, replay.inputs
     uses = (ledger.cache_read > 0) | (ledger.cache_write > 0)
     models = recorded_calls(replay.history).models

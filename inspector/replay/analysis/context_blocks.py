@@ -162,13 +162,7 @@ def system_sent(replay: Replay, texts: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def system_cost(replay: Replay, tokens: NDArray[np.float64]) -> float:
-    """Return dollars of the unrecorded system prompt and tools over all calls, NaN without a price.
-
-    Cache reads cover them first.
-
-    Args:
-        tokens: Per call, their tokens, from `system_sent`.
-    """
+    """Return dollars of the unrecorded system prompt and tools, which caches cover first; NaN without a price."""
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     read = np.minimum(tokens, replay.ledger.cache_read)
     return float((read * read_rate + (tokens - read) * other_rate).sum())
@@ -266,10 +260,7 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
 
 
 def shown_state(replay: Replay, state: ContextState) -> ContextState:
-    """Return a state with every block's tokens as all screens show them: those of `context_at`, rounded.
-
-    A block outside the prompt has its `ReplayInputs.block_tokens`.
-    """
+    """Return a state with the tokens that screens show: of `context_at`, or a block's own outside the prompt."""
     inputs, counted = replay.inputs, counted_as_sent(replay, state, slice(None))
     prompt = int(prompt_at(replay, state.call).value or 0)
     ratio = _ratio_within(float(inputs.sizes.ratio[state.call]), counted, prompt)
@@ -304,10 +295,7 @@ def _counted_without_plan(replay: Replay, call: int) -> NDArray[np.float64]:
 
 
 def _ratio_within(ratio: float, counted: NDArray[np.float64], prompt: int) -> float:
-    """Return provider tokens per counted token, reduced where blocks would exceed their prompt.
-
-    Envelopes may be negative, and prompts are rounded.
-    """
+    """Return provider tokens per counted token, less where blocks would exceed their prompt, as rounded."""
     return min(ratio, prompt / max(float(counted.sum()), 1.0))
 
 
@@ -338,13 +326,7 @@ class RepeatKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A result that a later block supersedes.
-
-    Attributes:
-        block: Block index of the result.
-        later: Block index of the later result or edit.
-        path: The file, empty if none is named; session text.
-    """
+    """A result that a later block supersedes: both as block indices, and the file, empty if none is named."""
 
     block: int
     kind: RepeatKind

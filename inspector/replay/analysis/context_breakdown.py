@@ -243,10 +243,7 @@ def consumers_of(
 def codes_of(
     replay: Replay, grouping: Grouping, blocks: NDArray[np.int32], call: int, repeats: Sequence[Repeat]
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Return each block's part (-1 for none, int64) and the parts' names, which may contain session text.
-
-    Ages are counted from `call`; `repeats` are the superseded blocks.
-    """
+    """Return each block's part (-1 for none, int64), and the parts' names. Ages are counted from `call`."""
     history = replay.history
     match grouping:
         case Grouping.ROLE:

@@ -381,13 +381,7 @@ def project_session(
 
 
 class IdlePauses(NamedTuple):
-    """Idle compaction in a continuation.
-
-    Attributes:
-        gap_seconds: Pause before each call of the session, NaN where unknown, float64.
-        left: Tokens of the prompt after it.
-        summary: Tokens of the summary.
-    """
+    """Idle compaction in a continuation: pauses before calls (NaN if unknown), tokens left, and of the summary."""
 
     rule: IdleRule
     gap_seconds: NDArray[np.float64]

@@ -222,10 +222,7 @@ def kinds_left_out(replay: Replay) -> tuple[BlockKind, ...]:
 
 
 def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
-    """Yield the first call that sends one half of a pair without the other, and that half.
-
-    Pairs that are incomplete in the recorded session are ignored.
-    """
+    """Yield the first call that sends half of a pair alone, and the half, except pairs recorded incomplete."""
     history = replay.history
     gone = _stretches_without(replay)
     results = history.results[history.call_block[history.results] >= 0].tolist()

@@ -367,10 +367,7 @@ def _note_parts(word: str, result: int, offset: int, words: MappingLike) -> None
 
 
 def _parts(word: str) -> list[tuple[int, str]]:
-    """Return the parts of a word with offsets: `view.show` for `this.view.show`, `tests/ui` for `tests/ui/facade.py`.
-
-    Runs of separators count as one, so no part ends with a separator.
-    """
+    """Return a word's parts with offsets: `view.show` for `this.view.show`. A run of separators counts as one."""
     found, length = [], len(word)
     for signs in _PARTED.finditer(word):
         before, behind = signs.span()

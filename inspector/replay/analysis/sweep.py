@@ -319,10 +319,7 @@ class Grid:
 
     @property
     def least(self) -> tuple[int, int] | None:
-        """Row and column of the best pair within what has been tried, as `Sweep.least`; None if there is none.
-
-        None for an assumption, too, which is not to be tuned.
-        """
+        """Place of the best pair within what has been tried, as `Sweep.least`; None for an assumption too."""
         if self.across.parameter.is_assumed or self.down.parameter.is_assumed:
             return None
         places = sorted(self.points)
@@ -442,13 +439,7 @@ LARGEST_LIMIT_OF_ONE = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class LimitSizes:
-    """Sizes that a limit applies to, in its own unit.
-
-    Attributes:
-        values: The sizes, int64.
-        noun: Name of one item: `result`, `prompt`.
-        group: Their tier; empty for all.
-    """
+    """Sizes that a limit applies to, in its unit (int64), an item's noun, and their tier; empty for all."""
 
     values: NDArray[np.int64]
     noun: str

@@ -403,10 +403,7 @@ def validate(inputs: ReplayInputs) -> Validation | None:
 
 
 def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
-    """Predict cache usage of each half of the reported calls from the other half.
-
-    Prompts and responses are measured with nothing hidden, so all differences are due to caches.
-    """
+    """Predict the cache usage of each half of the calls from the other, with nothing hidden but caches."""
     reported = np.flatnonzero(inputs.reported)
     halves = np.array_split(reported, 2)
     if not all(map(len, halves)):

@@ -456,10 +456,7 @@ def _is_miss(shared: Integers, read: Integers) -> Booleans:
 
 
 def _kept_share(read: Integers, most: Integers, mine: Booleans, typical: float) -> tuple[float, float]:
-    """Return the share of readable tokens that the selected calls read, and their number, both with the prior.
-
-    The prior's calls could have read as much as these on average.
-    """
+    """Return the share of readable tokens that the selected calls read, and their number, with the prior's."""
     could, did = most[mine], np.minimum(read, most)[mine]
     count = len(could) + PRIOR_MISSES
     if not len(could):

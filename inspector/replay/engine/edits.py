@@ -58,13 +58,7 @@ class ModelCall(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A line that the described program would print when it acts.
-
-    Attributes:
-        entry: Index of the strategy among the plan's entries.
-        call: The call it acts before.
-        text: The line, exactly as printed.
-    """
+    """A line that the described program would print: the entry's index, the call it precedes, the exact text."""
 
     entry: int
     call: int

@@ -146,10 +146,7 @@ class ReplayInputs:
 
     @cached_property
     def block_tokens(self) -> NDArray[np.int32]:
-        """Provider tokens of each whole block, at most the largest prompt that held it. int32.
-
-        The count of a block on all screens and in all reports that show it outside a prompt.
-        """
+        """Provider tokens of each block outside a prompt, at most the largest prompt that held it. int32."""
         most = np.zeros(len(self.whole_counts))
         for context in self.layout.contexts:
             if len(context.calls):
@@ -267,10 +264,7 @@ class ReplayInputs:
 
     @cached_property
     def _is_changed(self) -> NDArray[np.bool_]:
-        """True for calls with a changed request setting that is part of the cache key, bool.
-
-        No automatic cache documents such settings.
-        """
+        """True for calls with a changed request setting in the cache key, which no automatic cache documents."""
         calls, previous = self.history.session.calls, self.entry_call.tolist()
         changed = [
             before >= 0 and setting_changed(calls[before], call) is not None

@@ -74,12 +74,7 @@ class PromptLayout:
         return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
 
     def with_uncounted(self, uncounted: NDArray[np.float64], ratio: float) -> PromptLayout:
-        """Return a copy with the provider tokens of each block beyond its counted ones.
-
-        Args:
-            uncounted: Per block, provider tokens, float64.
-            ratio: Provider tokens per counted token.
-        """
+        """Return a copy with the provider tokens of each block beyond its counted ones, float64."""
         contexts = tuple(
             replace(context, uncounted=np.concatenate(([0.0], np.cumsum(uncounted[context.blocks]))))
             for context in self.contexts

@@ -87,13 +87,7 @@ SUMMARY_TOKENS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ContextWindow:
-    """A context window.
-
-    Attributes:
-        tokens: Size; None if unknown.
-        source: Source of the size, in a few words.
-        may_be_larger: True if the model has a larger window that no prompt has shown so far.
-    """
+    """Size of a context window, None if unknown, and its source. `may_be_larger`: as far as prompts show."""
 
     tokens: Figure
     source: str

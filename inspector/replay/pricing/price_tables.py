@@ -76,13 +76,7 @@ if TYPE_CHECKING:
 
 
 class LongPrompts(NamedTuple):
-    """The price cliff of long prompts: every token of the request costs a multiple.
-
-    Attributes:
-        above: Tokens in the prompt.
-        prompt: Factor on input, cache reads and cache writes.
-        output: Factor on output.
-    """
+    """The price cliff of prompts above a size: factors on every token of the prompt, and on the output."""
 
     above: int
     prompt: Decimal

@@ -138,13 +138,7 @@ class RateRow(NamedTuple):
 
 
 class MediaRate(NamedTuple):
-    """Price of a million media tokens.
-
-    Attributes:
-        kind: `audio`, `image`, `video`.
-        served: `input`, `cache_read`, `output`.
-        price: Dollars.
-    """
+    """Dollars per million media tokens, by `kind` and by place: `input`, `cache_read` or `output`."""
 
     kind: str
     served: str
@@ -420,10 +414,7 @@ class RatesError(InspectorError, ValueError):
 
 
 def parse_rates(text: str) -> Rates:
-    """Parse dollars per million tokens, `input/output[/cache read/cache write]`; raise `RatesError` for others.
-
-    Omitted rates equal input.
-    """
+    """Parse dollars per million, `input/output[/cache read/cache write]`; raise `RatesError` for others."""
     try:
         given = [float(part.strip().removeprefix("$")) for part in text.split("/")]
     except ValueError:

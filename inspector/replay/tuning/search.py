@@ -352,10 +352,7 @@ class GroupSearch:
             self.left = self.left[1:]
 
     def shortlist(self) -> tuple[Plan, ...]:
-        """Return the best plans tried, the Pareto front of savings and re-fetches, and the best beyond the tried range.
-
-        If no plan saves, return the closest one, because it may save on other sessions.
-        """
+        """Return the best plans, the Pareto front, and the best beyond the tried range; the closest if none saves."""
         table = self.table()
         if not table.plans:
             return ()

@@ -339,10 +339,7 @@ class TrialTable:
 
 
 def pareto_front(saved: NDArray[np.float64], needed: NDArray[np.int64] | NDArray[np.float64]) -> list[int]:
-    """Return the Pareto front of plans that save, by ascending re-fetches and savings, the first of equals.
-
-    `saved` is NaN for a plan that does not count.
-    """
+    """Return the front of plans that save (NaN: not counted), by re-fetches and savings, the first of equals."""
     order = np.lexsort((np.arange(len(saved)), -np.nan_to_num(saved, nan=-np.inf), needed))
     found: list[int] = []
     most = 0.0

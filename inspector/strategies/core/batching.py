@@ -124,13 +124,7 @@ def batched_schedule(history: History, schedule: Schedule, every: int) -> Schedu
 
 @dataclass
 class _Pending:
-    """Decisions waiting in one thread.
-
-    Attributes:
-        since: Call at which each was decided.
-        reclaims: Tokens each would reclaim.
-        total: Tokens all of them would reclaim.
-    """
+    """Decisions waiting in one thread: the call of each, the tokens it would reclaim, and their sum."""
 
     decisions: dict[int, Decision] = field(default_factory=dict)
     since: dict[int, int] = field(default_factory=dict)

@@ -27,12 +27,7 @@ def length(text: str) -> int:
 
 
 class Place(NamedTuple):
-    """End of a number of UTF-16 units in a text.
-
-    Attributes:
-        whole: Characters that end at or before it.
-        splits: True if the next character begins before it and ends after it.
-    """
+    """End of a number of UTF-16 units: whole characters before it, and whether it splits the next one."""
 
     whole: int
     splits: bool

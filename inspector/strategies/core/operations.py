@@ -31,11 +31,7 @@ RECALL = "{recall}"
 
 
 def recall_command(session: Session, index: int) -> str:
-    """Return the shell-quoted command that prints a block's recorded text.
-
-    It names the block by its tool call's id. If the block has no unique id, it names the session and the block's place
-    in it.
-    """
+    """Return the command that prints a block's recorded text: by its unique id, or by its place in the session."""
     identifier = recall_name(session, index)
     option_end = "-- " if identifier.startswith("-") else ""
     return f"inspector recall {option_end}{shlex.quote(identifier)}"
@@ -336,11 +332,7 @@ _IN_TEMPLATES = {"length": 1_000, "removed": 500, "tool": "Bash", "recall": "ins
 
 
 def check_template(parameter: str, marker: str) -> None:
-    """Check that a marker's template can be filled in.
-
-    Raises:
-        ParameterError: It cannot; the message names the parameter, the template and the allowed names.
-    """
+    """Check that a marker's template can be filled in. Raises `ParameterError` with the allowed names."""
     for name in re.findall(r"\{([^{}]*)\}", marker.replace("{{", "").replace("}}", "")):
         if re.fullmatch(r"(?:length|removed)(?::,)?|tool|recall", name) is None:
             break

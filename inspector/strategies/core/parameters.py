@@ -102,11 +102,7 @@ class Parameter:
         return f"any {self.kind}{unit}"
 
     def checked(self, value: ParameterValue) -> ParameterValue:
-        """Return the value converted to its proper type.
-
-        Raises:
-            ParameterError: The value is of another type or out of range.
-        """
+        """Return the value in its proper type. Raises `ParameterError` for other types or out of range."""
         if not self._fits(value):
             raise ParameterError(
                 f"{self.name}: {value!r} is not allowed; it takes {self.range} (default {self.default!r})"
@@ -114,11 +110,7 @@ class Parameter:
         return float(value) if self.kind is ParameterKind.NUMBER and isinstance(value, int) else value
 
     def parsed(self, text: str) -> ParameterValue:
-        """Parse the value from the text of a one-line plan.
-
-        Raises:
-            ParameterError: The text is not a valid value, or out of range.
-        """
+        """Parse the value from a plan's text. Raises `ParameterError` if it is not valid, or out of range."""
         try:
             value = self._from_text(text.strip())
         except ValueError:
@@ -169,12 +161,7 @@ _COARSE_LINEAR_STEPS = 20
 
 @dataclass(frozen=True, slots=True)
 class ValueScale:
-    """A range of numbers mapped to a line.
-
-    Attributes:
-        maximum: Value at the right end, above `minimum`.
-        logarithmic: True if equal distances are equal ratios.
-    """
+    """A range of numbers mapped to a line, its maximum above its minimum; equal ratios if logarithmic."""
 
     minimum: float
     maximum: float

@@ -43,12 +43,7 @@ def bytes_of(text: str) -> int:
 
 
 class WholeLines(NamedTuple):
-    """The whole lines of a text that fit a line limit and a byte limit.
-
-    Attributes:
-        characters: Their length, including line ends between them.
-        hit_bytes: True if the byte limit excluded the next line.
-    """
+    """Characters of the lines that fit two limits; `hit_bytes`: the byte limit excluded the next one."""
 
     characters: int
     lines: int
@@ -71,12 +66,7 @@ def whole_lines(lines: list[str], max_lines: int, max_bytes: int) -> WholeLines:
 
 
 def persisted_output(text: str, preview: int, path: str) -> list[Part]:
-    """Return a text's beginning as Hermes previews it.
-
-    Args:
-        preview: Characters shown, cut back to the last line end if that is past the half.
-        path: Path of the saved text; empty if it cannot be saved.
-    """
+    """Return Hermes' preview, cut back to a line end past its half; the path is empty if saving fails."""
     length = shown = len(text)
     if length > preview:
         last_line_end = text.rfind("\n", 0, preview)
@@ -168,11 +158,7 @@ def lines_within(text: str, max_lines: int, max_bytes: int, hint: str, *, from_e
 
 
 def head_and_tail(text: str, limit: int, path: str) -> list[Part] | None:
-    """Return a fifth of the limit from the beginning of a longer text and the rest from its end, as Gemini CLI does.
-
-    Args:
-        limit: Longest text that is left whole (returns None), in UTF-16 units.
-    """
+    """Return a fifth of the limit from the beginning and the rest from the end, as Gemini CLI; None if it fits."""
     # A character is at most two units.
     if len(text) * 2 <= limit:
         return None

@@ -74,11 +74,7 @@ class ThreadRun(Generic[Values, State]):
         return self.begin()
 
     def decide(self, state: State, arrived: list[int], context: CallContext) -> Iterable[Choice]:
-        """Return the changes at a call.
-
-        Args:
-            arrived: Blocks of the prompt that the conversation did not hold before, in the order they are sent.
-        """
+        """Return the changes at a call; `arrived` are the prompt's new blocks, in the order they are sent."""
         raise NotImplementedError
 
     def step(self, context: CallContext) -> Iterable[Choice]:
@@ -216,11 +212,7 @@ class SummarizedPrefix(Generic[MessageT]):
         return [block for message in self.messages[self.start : place] for block in message.blocks]
 
     def summarize(self, place: int, text: str, reason: str) -> Iterator[Choice]:
-        """Replace all messages before an index, at least one of them not removed yet, with a summary.
-
-        Args:
-            place: Index of the first message that stays.
-        """
+        """Replace all messages before index `place`, at least one of them still there, with a summary."""
         gone = self.blocks_until(place)
         self.start = place
         if self.summary < 0:

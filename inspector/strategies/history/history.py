@@ -73,10 +73,7 @@ def _current(session: Session) -> int:
 def _grown(
     session: Session, before: Session, known: CallColumns, kept: int, growing: GrowingColumns
 ) -> CallColumns | None:
-    """Return the columns if the conversation merely continued; None if anything else happened.
-
-    Only the added part is processed: otherwise every new call would cost as much as all calls before it.
-    """
+    """Return the columns if the conversation merely continued, at the cost of the added part; None otherwise."""
     index, calls = _current(session), session.calls[kept:]
     if index < 0 or len(session.messages) < len(before.messages) or not _goes_on(session, before, index):
         return None

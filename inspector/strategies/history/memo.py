@@ -51,12 +51,7 @@ class TextMemo(Generic[Found]):
         missing: Found,
         read: Callable[[Session, Block], str] = lambda session, block: session.text(block),
     ) -> None:
-        """Create an empty cache.
-
-        Args:
-            missing: Value for a text that can no longer be read; it is not cached.
-            read: Returns the text, or raises `TextUnavailableError`.
-        """
+        """Create an empty cache. `missing` replaces a text that `read` cannot return any more; it is not cached."""
         self._find = find
         self._missing = missing
         self._read = read
@@ -82,10 +77,7 @@ class TextMemo(Generic[Found]):
 def cached_per_history(
     function: Callable[Concatenate[History, Settings], Found],
 ) -> Callable[Concatenate[History, Settings], Found]:
-    """Cache the results of a function of a history and hashable settings for the history's lifetime.
-
-    Results are shared between callers, so they must not be changed.
-    """
+    """Cache a function of a history and hashable settings for its lifetime. Do not change its results."""
 
     def remembering(history: History, /, *settings: Settings.args, **named: Settings.kwargs) -> Found:
         key = (function, settings, tuple(named.items()))

@@ -78,11 +78,7 @@ def decoded(text: str) -> object:
 
 
 def argument_memo(find: Callable[[dict[str, Any]], Found], missing: Found) -> TextMemo[Found]:
-    """Memoize a function of a tool call's arguments.
-
-    Args:
-        missing: Value if the arguments are not a JSON object or can no longer be read.
-    """
+    """Memoize a function of a call's arguments; `missing` if they are not an object, or gone."""
 
     def of_text(text: str) -> Found:
         arguments = decoded(text)
@@ -120,12 +116,7 @@ lines_of = argument_memo(_lines, LineRange())
 
 
 class Reads(NamedTuple):
-    """The results of reads with a known file.
-
-    Attributes:
-        results: Block indices, int32.
-        files: Per result, the index of its file in `paths`, int32.
-    """
+    """Results of reads with a known file: block indices, and the index of each file in `paths`, int32."""
 
     results: NDArray[np.int32]
     files: NDArray[np.int32]
@@ -134,11 +125,7 @@ class Reads(NamedTuple):
 
 @cached_per_history
 def reads_of(history: History, extra_tools: tuple[str, ...]) -> Reads:
-    """Return the results of reads with a known file.
-
-    Args:
-        extra_tools: Tools that count as reading in addition to the table.
-    """
+    """Return the results of reads with a known file, by the tools of the table and `extra_tools`."""
     reads = tool_kind_mask(history.tool_names, (ToolKind.READ,), extra_tools)
     results = history.results_of(reads)
     results = results[history.call_block[results] >= 0]
@@ -171,23 +158,14 @@ class FileUse(NamedTuple):
 
 
 class ContextUses(NamedTuple):
-    """The uses of files in one context.
-
-    Attributes:
-        retained: Results of reads that came from an earlier context, and the first call that sends them.
-    """
+    """The uses of files in one context; `retained` are carried-over results with the first call that sends them."""
 
     uses: list[FileUse]
     retained: list[tuple[int, int]]
 
 
 def file_uses(history: History, read_tools: tuple[str, ...], edit_tools: tuple[str, ...]) -> Iterator[ContextUses]:
-    """Yield the uses of files in every context.
-
-    Args:
-        read_tools: Tools that count as reading in addition to the table.
-        edit_tools: Tools that count as changing in addition to the table.
-    """
+    """Yield the uses of files in every context, by the table's tools and those given in addition."""
     reads = tool_kind_mask(history.tool_names, (ToolKind.READ,), read_tools)[history.tool]
     edits = tool_kind_mask(history.tool_names, (ToolKind.EDIT, ToolKind.WRITE), edit_tools)[history.tool]
     blocks = history.session.blocks

@@ -338,12 +338,7 @@ def tool_set_for(tools: Iterable[str]) -> str:
 
 
 def known_tools(tool_set: str, *, shipped: bool = False) -> tuple[str, ...]:
-    """Return every tool name in a tool set of tiered truncation, in table order.
-
-    Args:
-        tool_set: `document` or `coding`.
-        shipped: With `document`, include the tools that the released code adds.
-    """
+    """Return the tool names of `document` or `coding`, in table order; `shipped` adds those of released code."""
     if tool_set != "document":
         return tuple(_MEANINGS)
     listed = (DOCUMENT_TIERS, SHIPPED_TIERS) if shipped else (DOCUMENT_TIERS,)

@@ -109,10 +109,7 @@ def _calls_needed(history: History, items: CountedItems) -> dict[int, int]:
 
 @dataclass
 class _Pairs:
-    """Positions where a list may be cut without separating a result from its call.
-
-    Every position points to itself or, if no cut is allowed there, towards the last allowed position before it.
-    """
+    """Positions that a cut may have without separating a pair: each points to itself, or to the last one before."""
 
     _before: list[int] = field(default_factory=list)
 

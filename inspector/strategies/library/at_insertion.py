@@ -422,11 +422,7 @@ class StoreLarge(Parametrized):
         return min(limit, self.mcp_limit) if self.mcp_limit and tool.startswith("mcp_") else limit
 
     def _spilled(self, history: History, budgets: Budgets, stored: dict[int, int]) -> NDArray[np.int32]:
-        """Return the results stored because their batch is over its budget, largest first.
-
-        Args:
-            stored: Results over their own limits; the results found here are added.
-        """
+        """Return the results stored because their batch is over budget, largest first; `stored` grows by them."""
         runs = result_runs(history)[history.message[history.results]]
         sent = runs >= 0
         results, runs = history.results[sent], runs[sent]

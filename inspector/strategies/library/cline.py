@@ -90,11 +90,7 @@ _EDITED = re.compile(r'(<final_file_content path="[^"]*">)[\s\S]*?(</final_file_
 
 
 class FileMention(NamedTuple):
-    """A file's content within a message.
-
-    Attributes:
-        mention: Index among the file mentions in the block, -1 if the whole block is one file.
-    """
+    """A file's content within a message, by its index among those in the block; -1 for the whole block."""
 
     path: str
     block: int
@@ -142,11 +138,7 @@ def _text(history: History, block: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceContents:
-    """Replace file contents with a notice.
-
-    Attributes:
-        mentions: Indices of the file mentions to replace; empty if the whole text is one file.
-    """
+    """Replace the file contents of some mentions with a notice; all of the text for none."""
 
     mentions: frozenset[int] = frozenset()
 
@@ -193,11 +185,7 @@ def allowed_tokens(window: int) -> float:
 
 
 def messages_to_remove(rest: int, keep: str) -> int:
-    """Return the number of messages after the first two to remove.
-
-    Args:
-        keep: Amount to keep of them: `half`, `quarter`, `last-two` or `none`.
-    """
+    """Return how many messages after the first two go, to keep `half`, `quarter`, `last-two` or `none`."""
     match keep:
         case "none":
             return max(rest, 0)
@@ -447,11 +435,7 @@ class ClineCompaction(Parametrized):
 
 
 class _Message(NamedTuple):
-    """One message; all results of a batch are one.
-
-    Attributes:
-        may_begin: True if the remaining conversation may begin with it.
-    """
+    """One message; all results of a batch are one. `may_begin`: the rest of the conversation may begin here."""
 
     blocks: tuple[int, ...]
     may_begin: bool
@@ -505,12 +489,7 @@ def _arrived(history: History, items: Iterable[ConversationItem]) -> Iterator[tu
 
 
 class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
-    """A run of the compaction on one session.
-
-    Attributes:
-        most: Maximum input tokens of the model.
-        trigger: Tokens at which it compacts.
-    """
+    """A run of the compaction on one session, at `trigger` tokens, for at most `most` of the model."""
 
     def __init__(self, strategy: ClineCompaction, history: History) -> None:
         super().__init__(strategy, history)
@@ -556,12 +535,7 @@ class _BasicConversation:
 
 
 class ClineBasicRun(ThreadRun[ClineCompaction, _BasicConversation]):
-    """A run of the compaction without a model on one session.
-
-    Attributes:
-        most: Maximum input tokens of the model.
-        trigger: Tokens at which it compacts.
-    """
+    """A run without a model on one session, at `trigger` tokens, for at most `most` of the model."""
 
     def __init__(self, strategy: ClineCompaction, history: History) -> None:
         super().__init__(strategy, history)

@@ -58,13 +58,7 @@ def _trimmed(text: str) -> str:
 
 @dataclass
 class ClineMessage:
-    """One message as it is sent.
-
-    Attributes:
-        blocks: Its blocks, including carriers of notices.
-        notices: Texts of notices by the block that carries each.
-        is_frozen: True if an earlier compaction kept it.
-    """
+    """A message as sent: blocks, notices by the block that carries each, and whether it is frozen since earlier."""
 
     blocks: list[int]
     is_typed: bool = False
@@ -105,12 +99,7 @@ class BasicCompaction:
         self.cut: dict[int, str] = {}
 
     def kept(self, target: int, ceiling: int) -> dict[int, list[int]]:
-        """Return the blocks that stay, by message index; empty if the user typed nothing.
-
-        Args:
-            target: Target size in tokens.
-            ceiling: Maximum size in tokens.
-        """
+        """Return the blocks that stay by message index, up to token sizes; empty if the user typed nothing."""
         messages = self._messages
         newest = self._typed[-1] if self._typed else -1
         kept: dict[int, list[int]] = {}
@@ -399,12 +388,7 @@ def changed_lines(text: str) -> tuple[int, int] | None:
 
 
 class CompactionResult(NamedTuple):
-    """Result of a compaction.
-
-    Attributes:
-        tokens: Their estimated tokens.
-        choices: The changes; empty if the conversation stays as it is.
-    """
+    """The changes of a compaction, none if the conversation stays, and its estimated tokens."""
 
     messages: list[ClineMessage]
     tokens: int
@@ -414,11 +398,7 @@ class CompactionResult(NamedTuple):
 def compact(
     messages: list[ClineMessage], context: CallContext, limits: tuple[int, int], length: MessageLength, reason: str
 ) -> CompactionResult:
-    """Compact a conversation.
-
-    Args:
-        limits: Target and maximum size of the messages, in estimated tokens.
-    """
+    """Compact a conversation to the target and maximum in `limits`, in estimated tokens."""
     compaction = BasicCompaction(messages, context, length)
     kept = compaction.kept(*limits) if len(messages) > 1 else {}
     if not kept:

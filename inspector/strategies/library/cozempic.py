@@ -41,11 +41,7 @@ _NEAR_MESSAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class ReplaceLonger:
-    """Replace a text with a fixed text if it is longer than a limit.
-
-    Attributes:
-        limit: Longest text that is left whole, in characters.
-    """
+    """Replace a text longer than `limit` characters with a fixed one."""
 
     limit: int
     text: str
@@ -194,11 +190,7 @@ def _last_lines_begin(text: str, count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MinifyOutput:
-    """Remove white space from JSON, and context lines from a diff.
-
-    Attributes:
-        only_shorter: Leave a text as it is if the change would not shorten its JSON.
-    """
+    """Remove white space from JSON, and a diff's context. `only_shorter`: unless JSON stays as long."""
 
     only_shorter: bool = True
 
@@ -215,12 +207,7 @@ class MinifyOutput:
 
 @dataclass(frozen=True, slots=True)
 class StubOutput:
-    """Replace a text with one line that describes it.
-
-    Attributes:
-        label: The tool and its main argument.
-        only_shorter: Leave a text as it is if the change would not shorten its JSON.
-    """
+    """Replace a text with a line on its tool and main argument. `only_shorter`: unless JSON stays as long."""
 
     label: str
     only_shorter: bool = True

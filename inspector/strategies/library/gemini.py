@@ -105,12 +105,7 @@ FILE = "~/.gemini/tmp/tool-outputs/{tool}_{id}.txt"
 
 @dataclass(frozen=True, slots=True)
 class KeepEnds:
-    """Keep a fifth of the limit from the beginning of a text over it and the rest from its end, in UTF-16 units.
-
-    Attributes:
-        limit: Longest text that is left whole.
-        file: File name shown for the full text.
-    """
+    """Keep a fifth of `limit` UTF-16 units from a longer text's beginning, the rest from its end, and name its file."""
 
     limit: int
     file: str

@@ -36,12 +36,7 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class MarkRead:
-    """Replace a read with a marker.
-
-    Attributes:
-        state: `stale` or `superseded`.
-        minimum: Minimum size of a replaced text, in bytes.
-    """
+    """Replace a read that is `stale` or `superseded`, if it has `minimum` bytes, with a marker."""
 
     state: str
     path: str

@@ -93,12 +93,7 @@ _RECENT_SKILLS = 10
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """An edit made by a pass.
-
-    Attributes:
-        saves: Tokens it reclaims, by Hermes' estimate.
-        counts: True if it counts as pruning; cutting arguments alone does not.
-    """
+    """A pass's edit and the tokens it reclaims. `counts`: as pruning, unlike cut arguments alone."""
 
     place: int
     decision: Decision
@@ -488,11 +483,7 @@ _lines: Memo[tuple[str, bytes, bytes, bool], str | None] = Memo()
 
 
 def _recorded_line(session: Session, result: Block, call: Block | None, *, newer: bool) -> str | None:
-    """Return the line for a result as it was recorded, or None.
-
-    Raises:
-        TextUnavailableError: A text it needs cannot be read.
-    """
+    """Return the line for a recorded result, or None. Raises `TextUnavailableError` if a text is gone."""
     of_call = (call.tool_name, call.digest) if call is not None else ("", b"")
     key = (*of_call, result.digest, newer)
     if key in _lines:
@@ -511,11 +502,7 @@ _RECOVERY = 300.0
 
 
 def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
-    """Return the prompt tokens at which a conversation is compressed: `_compute_threshold_tokens`.
-
-    Args:
-        newer: Follow 0.21, where the minimum threshold is capped at 0.85 of the window.
-    """
+    """Return the prompt that is compressed: `_compute_threshold_tokens`; 0.21 caps its minimum at 0.85."""
     if window < _SMALL_WINDOW:
         fraction = max(fraction, _FRACTION_OF_A_SMALL_ONE)
     part = int(window * fraction)
@@ -623,13 +610,7 @@ class HermesProactivePrune(Parametrized):
 
 
 class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
-    """A run of the pass before compressing on one session.
-
-    Attributes:
-        newer: True for 0.21 or later.
-        newest: True for 0.22.
-        budget: Tokens of the newest messages that are spared; 0 to count messages only.
-    """
+    """A run of the pass on one session, as in 0.21 (`newer`) or 0.22; without a budget, messages count."""
 
     def __init__(self, strategy: HermesPrepass, history: History) -> None:
         super().__init__(strategy, history)

@@ -80,11 +80,7 @@ class Speaker(Enum):
 
 
 class MessageFacts(NamedTuple):
-    """Facts that decide on a message.
-
-    Attributes:
-        has_text: True for an answer with text, or a user request not written by the program.
-    """
+    """Facts that decide on a message. `has_text`: an answer with text, or a request the user typed."""
 
     speaker: Speaker
     makes_calls: bool = False
@@ -96,11 +92,7 @@ class HermesConversation:
     """Messages of a conversation about to be compressed, with their token estimates."""
 
     def __init__(self, rows: Sequence[MessageFacts], tokens: Sequence[int], protect_first: int) -> None:
-        """Create a conversation.
-
-        Args:
-            protect_first: Number of first messages that stay, in addition to a system prompt.
-        """
+        """Create a conversation. `protect_first` messages stay, in addition to a system prompt."""
         self._rows = rows
         self._tokens = tokens
         has_system = bool(rows) and rows[0].speaker is Speaker.SYSTEM
@@ -246,12 +238,7 @@ class HermesConversation:
 
 
 def old_results(rows: Sequence[MessageFacts], tail: int, rounds: int) -> Iterator[int]:
-    """Yield the results of the tail before its newest rounds; consecutive results are one round.
-
-    Args:
-        tail: Index of the tail's first message.
-        rounds: Number of rounds that stay.
-    """
+    """Yield the results of the tail before its newest rounds; consecutive results are one round."""
     seen, before = 0, None
     old: list[int] = []
     for place in range(len(rows) - 1, tail - 1, -1):
@@ -264,11 +251,7 @@ def old_results(rows: Sequence[MessageFacts], tail: int, rounds: int) -> Iterato
 
 
 def demoted_line(tool: str, characters: int, session: str) -> str:
-    """Return the replacement of a demoted result.
-
-    Args:
-        session: Id of the session in which the result can be found; empty if there is none.
-    """
+    """Return the replacement of a demoted result, which names its session if it can be found there."""
     hint = f" Recover with session_search(query=..., session_id='{session}')" if session else ""
     return f"[{tool or 'tool'} output demoted at compaction — {characters:,} chars preserved in session history.{hint}]"
 
@@ -448,12 +431,7 @@ _NEWER_LINES = {_RENAMED.get(tool, tool): line for tool, line in _LINES.items()}
 
 @dataclass(frozen=True, slots=True)
 class ShrinkArguments:
-    """Cut every long text in a call's arguments, which stay valid JSON.
-
-    Attributes:
-        limit: Longest arguments that are left whole, in characters of JSON.
-        keep: Characters kept of every text.
-    """
+    """Cut arguments over `limit` characters to valid JSON with `keep` characters of every text."""
 
     limit: int = 500
     keep: int = 200

@@ -531,12 +531,7 @@ class DeepagentsEvict(Parametrized):
 
 @dataclass(frozen=True, slots=True)
 class TruncateArguments:
-    """Cut long texts in the arguments of a call, which stay valid JSON.
-
-    Attributes:
-        limit: Longest text that is left whole, in characters.
-        marker: Text appended to the beginning of a cut text.
-    """
+    """Cut argument texts over `limit` characters, in valid JSON; `marker` follows what is left."""
 
     limit: int
     marker: str

@@ -158,11 +158,7 @@ class Messages:
         return self._made("system", [block])
 
     def tokens(self, context: CallContext, message: SentMessage, number: int) -> tuple[str, int]:
-        """Return a message's id and estimated tokens, as it would be sent now.
-
-        Args:
-            number: Number of messages before it.
-        """
+        """Return a message's id and estimated tokens as sent now, after `number` messages."""
         if not context.are_whole(message.contents):
             characters = _together([self._characters(block, context) for block in message.contents])
         elif message.tokens:
@@ -285,11 +281,7 @@ class Groups:
         self._set(group, is_sent=False, replacement=group.replacement_tokens)
 
     def replace(self, group: Group, characters: int) -> None:
-        """Replace a tool call and its results with an assistant message.
-
-        Args:
-            characters: Length of the message's text as a JSON string.
-        """
+        """Replace a tool call and its results with an assistant message of so many characters of JSON."""
         del self.calls[group]
         name = f"tool_summary_group_{group.name}"
         self._set(group, is_sent=True, replacement=message_tokens(name, "assistant", [text_characters(characters)]))
@@ -414,10 +406,7 @@ class Listing(NamedTuple):
 
 
 def results_text(labels: Iterable[str]) -> str:
-    """Return the message that lists the results of a tool use, truncated if it would be too long.
-
-    It includes the beginning of the results, so their texts must be read.
-    """
+    """Return the message that lists a tool use's results by their beginnings, truncated if too long."""
     label = "; ".join(labels) or "no results"
     if len(_PREFIX) + len(label) + len(_SUFFIX) > _LONGEST:
         label = label[: _LONGEST - len(_PREFIX) - len(_CUT) - len(_SUFFIX)].rstrip() + _CUT

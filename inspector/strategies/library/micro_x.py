@@ -96,12 +96,7 @@ class TokenBudget(Batching):
 
 @dataclass
 class _UncutResults:
-    """The results of one conversation that may still be cut.
-
-    Attributes:
-        batches: By batch, oldest first: its number, and the blocks of its results.
-        is_new: True if no call of the thread was made before.
-    """
+    """Results of one conversation that may still be cut, by batch, oldest first; `is_new` before any call."""
 
     batches: list[tuple[int, list[int]]] = field(default_factory=list)
     is_new: bool = True
@@ -300,10 +295,7 @@ _TEXTS = (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.SYSTEM_TEXT)
 
 
 def recorded_summary_tokens(session: Session) -> int | None:
-    """Return the median length of the summaries recorded after a session's compactions, estimated from characters.
-
-    None if it recorded none: compactions that only cleared results leave no summary.
-    """
+    """Return the median estimated length of the summaries of compactions, None without summaries."""
     sizes = [
         sum(estimated_tokens(block.characters) for block in session.messages[at].blocks if block.kind in _TEXTS)
         for at in sorted({compaction.message for compaction in session.compactions if not compaction.is_partial})

@@ -118,11 +118,7 @@ def _outcome_of(source: BlockSource) -> _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ClearResult:
-    """Replace a result with a notice of the tool, its success and the result's id.
-
-    Attributes:
-        notice: Name of the wording in `_NOTICES`.
-    """
+    """Replace a result with a notice (worded in `_NOTICES`) of the tool, its success and its id."""
 
     notice: str = "messages"
 

@@ -241,13 +241,7 @@ _WHOLE_AGAIN = Decision(None, "sent whole again")
 
 @dataclass
 class _Result:
-    """An old result that may be pruned.
-
-    Attributes:
-        size: Current estimated size.
-        trimmed: Estimated size after trimming.
-        state: Last decision: `whole`, `trim` or `clear`.
-    """
+    """An old result with its estimated size, also trimmed, and its state: `whole`, `trim` or `clear`."""
 
     block: int
     size: int
@@ -299,13 +293,7 @@ class _Prunable:
 
 
 class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
-    """A run of the pruning on one session.
-
-    Attributes:
-        window: The model's context window in characters.
-        newest: True for 2026.9.
-        measure: Estimated size of a text.
-    """
+    """A run of the pruning on one session, for a window in characters, with a version's measure."""
 
     measures_prompts = False
     keeps_changes = True

@@ -268,10 +268,7 @@ _PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Delete|Update) File: ([^\n\r]+)")
 
 
 def signature_of(session: Session, call: Block) -> str:
-    """Return a signature of a tool call, equal for equal tools and inputs.
-
-    Null values count as not given. The rule is opencode-dcp's (`lib/strategies/deduplication.ts`).
-    """
+    """Return a signature of tool and input without nulls, as opencode-dcp (`lib/strategies/deduplication.ts`)."""
     return f"{call.tool_name}::{_input_signature(session, call)}"
 
 
@@ -313,10 +310,7 @@ _input_signature = TextMemo(_of_input, "", _input)
 
 
 def matches_any(text: str, patterns: Iterable[str]) -> bool:
-    """Return True if a path or name fully matches one of the patterns.
-
-    `**/` matches any number of folders, `**` anything, `*` anything without a slash, `?` one character except a slash.
-    """
+    """Return True if a pattern matches fully: `**/` any folders, `**` anything, `*` and `?` all but a slash."""
     return any(_compiled(pattern).fullmatch(text) is not None for pattern in patterns if pattern)
 
 
@@ -335,11 +329,7 @@ _MEANING = {"**/": r"(?:[^\n]*/)?", "**": r"[^\n]*", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True, slots=True)
 class BlankInput:
-    """Replace values in a tool call's input with a note.
-
-    Attributes:
-        name: Name of the only value to replace, of any type; empty to replace every string.
-    """
+    """Replace a call's named input value, or without a name every string, with a note."""
 
     note: str
     name: str = ""
@@ -395,12 +385,7 @@ def is_protected(session: Session, call: Block, tools: tuple[str, ...], files: t
 
 
 def batched(history: History, context: int, calls: NDArray[np.int32], when: str) -> NDArray[np.int32]:
-    """Return the calls at which decisions possible at `calls` are made.
-
-    Args:
-        calls: Per decision, the first possible call, `NEVER` for none.
-        when: One of `WHEN`.
-    """
+    """Return the calls at which decisions possible at `calls` (`NEVER` for none) are made: one of `WHEN`."""
     if when != "on-compress":
         return calls
     compressing = history.results_of(tool_kind_mask(history.tool_names, (), (COMPRESS,)))

@@ -140,12 +140,7 @@ class OpenHandsCondenser(Parametrized):
 
 @dataclass
 class _Condensed:
-    """One conversation.
-
-    Attributes:
-        log: Its events as they are sent; empty until a call was made.
-        events: Number of events its summary replaces.
-    """
+    """One conversation: its events as sent, empty before a call, and how many its summary replaces."""
 
     log: EventLog | None = None
     events: int = 0
@@ -275,10 +270,7 @@ _shown_url = TextMemo(_url_in, "")
 
 @dataclass(frozen=True)
 class MaskBrowserOutput(Batching):
-    """Replace earlier browser output with the address it was at.
-
-    Source: `BrowserOutputCondenser` of OpenHands 0.62; see `MaskObservations`.
-    """
+    """Replace earlier browser output with its address: `BrowserOutputCondenser` of OpenHands 0.62."""
 
     name = "mask-browser-output"
     title = "Mask browser output"
@@ -413,10 +405,7 @@ class RecentEvents(Batching):
 
 @dataclass(frozen=True)
 class AmortizedForgetting(Batching):
-    """Forget half of the events whenever there are too many.
-
-    Source: `AmortizedForgettingCondenser` of OpenHands 0.62; see `RecentEvents`.
-    """
+    """Forget half of too many events: `AmortizedForgettingCondenser` of 0.62; see `RecentEvents`."""
 
     name = "amortized-forgetting"
     title = "Amortized forgetting"

@@ -247,11 +247,7 @@ _IMAGE = int(BlockKind.IMAGE)
 
 
 def pi_tokens(context: CallContext, blocks: Iterable[int], *, images: bool = False) -> int:
-    """Estimate the tokens of a message, a quarter of its characters: `estimateTokens` (`compaction.js`).
-
-    Args:
-        images: Count the user's images too, as newer versions do.
-    """
+    """Estimate a message's tokens as `estimateTokens` (`compaction.js`); newer versions count images too."""
     history, characters = context.history, 0
     for index in blocks:
         block, kind = history.session.blocks[index], history.kind_bytes[index]
@@ -310,13 +306,7 @@ class PiCompaction(Parametrized):
 
 @dataclass
 class _Compacted:
-    """One conversation.
-
-    Attributes:
-        sent: Its messages, and the summary that replaces the first of them.
-        cuts: Indices of messages at which a cut is allowed.
-        has_called: True if a call was made before.
-    """
+    """One conversation: its messages with a summary, indices that allow a cut, and whether a call was made."""
 
     sent: SummarizedPrefix[Event] = field(default_factory=SummarizedPrefix)
     cuts: list[int] = field(default_factory=list)
@@ -346,12 +336,7 @@ class _Compacted:
 
 
 class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
-    """A run of the compaction on one session.
-
-    Attributes:
-        window: The model's context window in tokens.
-        newer: True for version 1.5.
-    """
+    """A run of the compaction on one session, for a window in tokens; `newer` for version 1.5."""
 
     def __init__(self, strategy: PiCompaction, history: History) -> None:
         super().__init__(strategy, history)

@@ -272,12 +272,7 @@ _HEAD_SHARE = {"head-tail": 0.6, "head": 1.0, "tail": 0.0}
 
 @dataclass(frozen=True, slots=True)
 class PreviewText:
-    """Keep a preview of a text if that is shorter.
-
-    Attributes:
-        characters: Length of the preview.
-        share: Fraction of it taken from the text's head.
-    """
+    """Keep a shorter preview of a text: so many characters, a share of them from its head."""
 
     characters: int
     share: float

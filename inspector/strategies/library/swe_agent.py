@@ -255,11 +255,7 @@ class RemoveRegex(Batching):
     keep_last: int = integer(0, "Number of newest messages kept whole.", "messages", maximum=10_000)
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            ParameterError: A value is not allowed, or the pattern is not a regular expression.
-        """
+        """Raise `ParameterError` if a value is not allowed, or the pattern is not a regular expression."""
         Batching.__post_init__(self)
         try:
             re.compile(self.pattern, re.DOTALL)
