@@ -463,7 +463,10 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
 
 
 class UncertainSaving(Struct, frozen=True, kw_only=True):
-    """A saving if the model takes more or fewer turns than recorded; bands of projections in the report hold it."""
+    """A saving if the model takes more or fewer turns under a plan than recorded.
+
+    Bands of projections, and of session samples, hold this in the same report.
+    """
 
     turns_low_percent: Annotated[float, about("Fewest turns of the interval, as a change in percent.")]
     turns_high_percent: Annotated[float, about("Most turns of the interval, as a change in percent.")]
