@@ -59,12 +59,9 @@ def text_block(
     media_data: Iterable[bytes] = (),
     plain_text: bool = True,
 ) -> TextBlock:
-    """Build a block with its length, digest and preview.
+    """Build a block with length, digest and preview.
 
-    Args:
-        text: Its whole text, without lone surrogates.
-        media_data: The encoded bytes of `media`: two different screenshots must have different digests.
-        plain_text: True if the text was one plain string in the record.
+    `text` has no lone surrogates. `media_data` distinguishes the digests of screenshots.
     """
     encoded = text.encode()
     digest = blake2b(encoded, digest_size=DIGEST_BYTES)

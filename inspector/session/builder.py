@@ -112,11 +112,7 @@ class SessionBuilder:
         contexts: Sequence[OpenContext],
         compactions: Sequence[Compaction],
     ) -> None:
-        """Replace everything read so far.
-
-        For formats with records that change or disappear. Equal items stay the same objects. `contexts` must be in the
-        order of their `index`.
-        """
+        """Replace all, for records that change; equal items stay. Contexts are in the order of `index`."""
         self._growing.clear()
         self.messages[:], self.calls[:] = messages, calls
         self.contexts, self.compactions = list(contexts), list(compactions)
@@ -295,10 +291,7 @@ class Thread:
     ) -> int:
         """Append a model's response and its call; return the message's index.
 
-        Args:
-            model: Model as recorded. Without it and without usage, tokens are estimated anyway, and the cost as that of
-                the conversation's model so far: a damaged record leaves the session its price.
-            is_sent: Whether the response is part of later prompts.
+        Without model and usage, tokens are estimated, at the price of the model so far: the record is damaged.
         """
         if not model and usage is None:
             model = self._model
@@ -341,13 +334,7 @@ class Thread:
     def compact(
         self, compaction: Compaction, summary: Message | None, kept: Iterable[int] = (), before: Iterable[int] = ()
     ) -> int:
-        """Begin the context after a compaction; return the index of the first message after it.
-
-        Args:
-            compaction: The recorded compaction; its message index is filled in here.
-            kept: Messages sent after the summary.
-            before: Messages sent before the summary, not affected by compaction: system text.
-        """
+        """Begin the context after a compaction, whose index is set: `before` (system text), summary, `kept`."""
         before, kept = list(before), list(kept)
         first = len(self._builder.messages)
         if summary is not None and any(block.kind is not BlockKind.THINKING for block in summary.blocks):

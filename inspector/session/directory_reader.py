@@ -39,12 +39,10 @@ class DirectoryReader:
         sidecar: SidecarFile | None = None,
         take_sidecar: Callable[[Any], None] | None = None,
     ) -> None:
-        """Create the reader without reading anything.
+        """Create the reader without reading.
 
-        Args:
-            numbers: Returns the number in a file's name, or None if the file is not an event.
-            sidecar: A document with more data about the events.
-            take_sidecar: Receives the sidecar's value whenever it changes or events it may describe are added.
+        `numbers` returns a file's number, or None if it is no event. `take_sidecar` gets the sidecar's value
+        when it changes, or with events that it may describe.
         """
         self._path = path
         self._folder = folder

@@ -68,13 +68,7 @@ class FileSearch:
     def files(
         self, places: Iterable[tuple[Path, Format | None]], depth: int
     ) -> Iterator[tuple[ListedFile, Format | None]]:
-        """Yield non-empty files, and folders that are sessions, with the format of their place.
-
-        Unreadable folders are skipped.
-
-        Args:
-            places: Folders and files, each with the format it is the home of, or None.
-        """
+        """Yield non-empty files, and folders that are sessions, with the format that their place is a home of."""
         linked: list[tuple[list[tuple[os.DirEntry[str], int]], Path, Format | None]] = []
         for place, home_of in places:
             self._links = []
@@ -250,19 +244,14 @@ SniffedFiles = dict[ListedFile, list[Header]]
 
 
 def sessions_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Header]:
-    """Yield the sessions below a folder, newest file first, detected by content; a file counts as its own folder.
-
-    Subagents' sessions and copies are skipped, as are folders of version control and packages.
-    """
+    """Yield the sessions below a folder by content, newest first, without subagents, copies and packages."""
     return (header for header in found_in(folder, sniffed) if not header.problem)
 
 
 def found_in(folder: Path, sniffed: SniffedFiles | None = None, *, with_subagents: bool = False) -> Iterator[Header]:
     """Yield the sessions below a folder, and files with a session's name that are not text, with the problem.
 
-    Args:
-        sniffed: Cache of inspected files; pass it again to inspect only changed ones.
-        with_subagents: Include the sessions that others started, for sums over all calls.
+    Pass `sniffed` again to inspect only changed files.
     """
     sniffed = {} if sniffed is None else sniffed
     passed_over = RESULT_FOLDERS if with_subagents else SUBAGENT_FOLDERS
@@ -323,10 +312,7 @@ def search_places(folders: Iterable[Path] | None = None) -> list[tuple[Path, For
 def list_sessions(
     places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles | None = None
 ) -> Iterator[list[Header]]:
-    """Yield sessions in batches: first all recognized by name, then the rest, newest first in each.
-
-    Files with a session's name that are not text are included, with the problem.
-    """
+    """Yield sessions in batches, newest first in each: those recognized by name, then others and problems."""
     sniffed = {} if sniffed is None else sniffed
     named: list[Header] = []
     unnamed: list[ListedFile] = []

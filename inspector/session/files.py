@@ -100,12 +100,7 @@ class FileState(NamedTuple):
 
 
 def last_written(changed: float, recorded: float | None) -> float:
-    """Return when an agent last wrote to a session; copying a file may change its modification time.
-
-    Args:
-        changed: Modification time of the file, seconds since the epoch.
-        recorded: Time of its newest record; None if records have no time.
-    """
+    """Return when an agent last wrote to a session, in seconds: a copy may have a later time than its records."""
     return changed if recorded is None or changed - recorded < COPIED_SECONDS else recorded
 
 
@@ -234,12 +229,7 @@ def is_absolute_path(path: str) -> bool:
 
 
 def joined_path(folder: str, path: str) -> str:
-    """Return a path in its normal form, with slashes, and absolute if `folder` is; addresses are unchanged.
-
-    Args:
-        folder: The folder of relative paths: the working directory.
-        path: The path as a tool call, a command or a result names it.
-    """
+    """Return a path in its normal form, with slashes, absolute if `folder` is; addresses stay."""
     if not path or "://" in path:
         return path
     home = _with_slashes(folder) if is_windows_path(folder) else folder

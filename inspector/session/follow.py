@@ -104,14 +104,7 @@ class Follower:
         return self._session
 
     def load(self, process: ReadingProcess | None = None) -> Iterator[Loading]:
-        """Read the session in slices; yield a partial session after the first part and whenever its size has doubled.
-
-        Args:
-            process: Subprocess that reads it if possible; it has ended afterwards.
-
-        Raises:
-            SessionError: It cannot be read.
-        """
+        """Read in slices, by `process` if it can; yield a part first and at each doubling. Raises `SessionError`."""
         for loading in self._loadings(process):
             if loading.is_complete:
                 self._session = loading.session
@@ -228,17 +221,9 @@ def _messages(count: int) -> str:
 async def follow(
     path: Path | str, stop_event: asyncio.Event | None = None, *, waits: bool = False
 ) -> AsyncIterator[Update]:
-    """Read a session and keep following it; the first update has change `loaded`.
+    """Read a session and keep following it in a thread; the first update has change `loaded`.
 
-    Files are read in a worker thread.
-
-    Args:
-        path: Its file or folder.
-        stop_event: Ends the iteration when set.
-        waits: Wait for a session to appear if the file is empty or missing in an existing folder.
-
-    Raises:
-        SessionError: It cannot be read as a session.
+    `waits` waits for a missing or empty file in an existing folder. Raises `SessionError` if it is not a session.
     """
     stop = stop_event or asyncio.Event()
     if waits and not await _appears(Path(path), stop):

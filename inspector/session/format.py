@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class ContainedSession(Struct, frozen=True):
-    """One of several sessions in a file or folder.
-
-    Attributes:
-        path: The path that opens it: the file's path with the session's id.
-        parent: Id of the session that started it as a subagent; empty for one that the user started.
-    """
+    """One of several sessions in a file or folder, by a path with its id. `parent`: the one that started it."""
 
     path: Path
     identifier: str

@@ -340,15 +340,7 @@ def _places(line: bytes, part: bytes) -> Iterator[int]:
 
 
 class JsonLine(NamedTuple, Generic[Value]):
-    """One line of a slice.
-
-    Attributes:
-        value: Its value, None if it is not readable.
-        start: Byte offset of the line inside the slice.
-        end: Byte offset of its end, without the line end.
-        number: Number of lines before it in the slice, including empty ones.
-        problem: Description of repairs and dropped fields; empty for a valid line.
-    """
+    """A line in a slice: value or None, offsets without the line end, lines before it, and repairs."""
 
     value: Value | None
     start: int

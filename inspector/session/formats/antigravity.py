@@ -75,10 +75,7 @@ class ProtobufError(SessionError):
 
 
 class ProtobufMessage:
-    """One message. Nested messages are decoded when they are accessed.
-
-    A path of field numbers leads to the first value of a field in nested messages. Missing fields are empty.
-    """
+    """One message, decoded on access. A path of field numbers leads to the first value; missing ones are empty."""
 
     def __init__(self, data: bytes) -> None:
         """Decode the fields of a message. Raises `ProtobufError` if the bytes are truncated or not a message."""
@@ -315,13 +312,7 @@ KNOWN_COUNTS = frozenset({1, 2, 3, 4, 5, 6, 9, 10})
 
 
 class Generation(NamedTuple):
-    """One request to a model.
-
-    Attributes:
-        steps: Numbers of the steps it produced.
-        checkpoint: Number of the checkpoint that replaced earlier steps in its prompt; -1 for none.
-        covered: Numbers of the replaced steps.
-    """
+    """A request: the steps it produced, and its checkpoint (-1 for none) with the steps that it replaced."""
 
     number: int
     steps: tuple[int, ...]

@@ -79,12 +79,7 @@ SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
 
 
 def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]:
-    """Return the chat messages of a step in order.
-
-    Args:
-        step: The step. A copied step makes a call only if it is marked as one and reports usage.
-        model: Model for steps without one.
-    """
+    """Return a step's messages in order. A copied step is a call if marked as one and with usage."""
     time = seconds_of_any(step.get("timestamp"))
     is_copied = step.get("is_copied_context") is True
     role = SPEAKERS.get(string(step.get("source")))
@@ -151,10 +146,7 @@ def _result(result: Mapping[str, Any], calls: list[dict[str, Any]], role: str) -
 
 
 def usage_of(step: Mapping[str, Any]) -> Usage | None:
-    """Return the usage of a step with one call; None for several calls, which cannot be separated.
-
-    `prompt_tokens` includes cache reads and, in Harbor's output, cache writes.
-    """
+    """Return a step's usage, with cache reads in its prompt; None for several calls: they cannot be separated."""
     metrics = mapping(step.get("metrics"))
     if not metrics or is_aggregate(step):
         return None

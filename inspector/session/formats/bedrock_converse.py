@@ -52,10 +52,7 @@ EVENTS = frozenset(
 
 
 def converse_node(node: Node) -> ComputedNode:
-    """Convert a message, or a response's message, lazily; other values are unchanged.
-
-    Each message is detected without its request, because a message that is read again comes without one.
-    """
+    """Convert a message lazily, others unchanged, without its request, which is gone when read again."""
     return ComputedNode(node, lambda value: message_of(value) if is_converse(value) else value)
 
 

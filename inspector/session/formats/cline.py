@@ -364,13 +364,7 @@ ANSWER_BEHIND = 2
 
 
 class ClineRequest(NamedTuple):
-    """A model request.
-
-    Attributes:
-        usage: Reported usage, None if the request failed.
-        left_out: First and last index of the omitted messages, None if all were sent.
-        time: Start in milliseconds since the epoch; 0 if unknown.
-    """
+    """A request: usage (None if it failed), first and last message left out, and its start in milliseconds."""
 
     usage: Usage | None
     left_out: tuple[int, int] | None
@@ -580,13 +574,7 @@ class ClineTask(DocumentInterpreter):
         edits: Sequence[Edit] = (),
         next_left_out: tuple[int, int] | None = None,
     ) -> None:
-        """Initialize with the sidecar data.
-
-        Args:
-            about: The document with display messages or metadata.
-            next_left_out: First and last index of the messages omitted from the next request, according to the task
-                index.
-        """
+        """Initialize with the display messages or metadata, and the range that the next request omits."""
         super().__init__()
         self.builder.agent = "Cline"
         self._next_left_out = next_left_out

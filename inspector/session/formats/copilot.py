@@ -592,12 +592,7 @@ class CopilotResponse(Struct):
 
 
 class Agent(Struct):
-    """State of the main conversation or of one subagent's.
-
-    Attributes:
-        system: Index of the system prompt's message, None before the first.
-        compaction: Member count at the start of the current compaction, and its start event's data.
-    """
+    """State of one conversation. `compaction`: members at its start, and its start event's data."""
 
     thread: Thread
     model: str = ""

@@ -398,12 +398,7 @@ CONTINUE_PREFIX = "Your context was compacted"
 
 
 class GooseMessage(Struct, frozen=True, gc=False):
-    """A parsed message.
-
-    Attributes:
-        response: Id shared by the rows of a response; empty if not recorded.
-        subagents: The tool calls that started a subagent and have their results here, each with the subagent's session.
-    """
+    """A message, the id its response's rows share, and the subagents whose results it has, by tool call."""
 
     role: Role
     blocks: tuple[Block, ...]

@@ -271,11 +271,7 @@ class LoggedResponse(Struct, frozen=True):
 
 
 class SessionLog:
-    """One session's lines in the log of all sessions. The log changes in place and is read again on every change.
-
-    Attributes:
-        path: The log; None if the session is not in Grok Build's folder structure.
-    """
+    """One session's lines in the log of all (None outside Grok Build's folders), which changes in place."""
 
     def __init__(self, folder: Path) -> None:
         """Initialize without reading; the folder is named after the session's id."""
@@ -386,13 +382,7 @@ def _usage_of(about: Mapping[str, Any]) -> Usage | None:
 
 
 class MatchedResponses(NamedTuple):
-    """Usage of a history's responses, from reports and log.
-
-    Attributes:
-        reports: Report per response; None if unknown.
-        gone: Logged responses that are no longer in the history and have no report.
-        unmatched: Logged responses that cannot be matched.
-    """
+    """Reports of responses, None if unknown; logged ones gone from the history; ones without a match."""
 
     reports: list[ResponseReport | None]
     gone: list[LoggedResponse]

@@ -647,10 +647,7 @@ class _SplitMessage(NamedTuple):
 
 
 def _split_at_summary(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _SplitMessage | None:
-    """Split a message at its last summary; None if there is none.
-
-    Anthropic's API compacts automatically: a response begins with a block that replaces everything before it.
-    """
+    """Split a message at its last summary, with which Anthropic's API begins a response; None without."""
     content = sequence(message.get("content"))
     place = next((place for place in reversed(range(len(content))) if is_summary_part(content[place])), None)
     if place is None or message.get("role") != "assistant":

@@ -128,13 +128,7 @@ INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "noti
 
 
 class QwenNode(Struct):
-    """A record in the main conversation's tree.
-
-    Attributes:
-        parent: The record before it; empty for the first.
-        sent: Messages it added to prompts.
-        replaces: First messages of the context after a compression; None for other records.
-    """
+    """A record in the tree, the messages it sent, and those that a compression left; None for other records."""
 
     parent: str
     sent: list[int] = field(default_factory=list)

@@ -460,13 +460,7 @@ def _is_elided(content: Any) -> bool:
 def mini_chat_message(
     entry: Mapping[str, Any], *, call: str = "", is_result: bool = False, tier: object = None
 ) -> ChatMessage:
-    """Convert a message to a chat message.
-
-    Args:
-        entry: A Chat Completions message, or an item or whole response of the Responses API.
-        call: Id of the call made by a fenced command, or answered.
-        is_result: True for a user message with command output.
-    """
+    """Convert a Chat Completions message, or one of the Responses API, with its fence's call."""
     extra = mapping(entry.get("extra"))
     response = mapping(extra.get("response")) or (entry if isinstance(entry.get("output"), list) else {})
     time = seconds_of_any(extra.get("timestamp"))

@@ -136,10 +136,7 @@ class TotalsReader:
         self._builder.recorded_totals = [self._recorded(each) for each in self._stretches]
 
     def _before(self, models: dict[str, Usage], conversation: Usage | None) -> tuple[list[_Stretch], int]:
-        """Return the totals that a new one does not include, and its first call.
-
-        Totals are of the whole process: they are at least as large as the prompts since it began.
-        """
+        """Return the totals that a new one, of the whole process, does not include, and its first call."""
         if not self._stretches:
             return [], 0
         last = self._stretches[-1]
@@ -253,10 +250,7 @@ def _is_prompt_of(total: Usage, calls: Iterable[Call]) -> bool:
 
 
 def _subtract_prompt(total: Usage, known: Usage) -> Usage | None:
-    """Return the part of a total's prompt tokens that is not known; None if more is known than the total has.
-
-    Totals do not separate cache lifetimes.
-    """
+    """Return a total's prompt tokens that are not known, of any cache lifetime; None if more are known."""
     uncached, read = total.uncached - known.uncached, total.cache_read - known.cache_read
     written = total.cache_write_5m - known.cache_write_5m - known.cache_write_1h
     return Usage(uncached, read, written) if min(uncached, read, written) >= 0 else None
@@ -281,10 +275,7 @@ LEADING_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def usage_of(reported: ReportedUsage | None) -> Usage | None:
-    """Convert reported usage; None if there is none or only zeros, which servers without token counting report.
-
-    Cache writes without a lifetime count as 5-minute writes, the API's default.
-    """
+    """Convert usage, None for zeros of a server that does not count. Writes are of 5 minutes by default."""
     if reported is None:
         return None
     written = _count(reported.cache_creation_input_tokens)

@@ -216,11 +216,7 @@ def kept_without_history(messages: Sequence[Message], members: Sequence[int]) ->
 
 
 def rolled_back(messages: Sequence[Message], members: Sequence[int], turns: int) -> int:
-    """Count the members left after rolling back the last turns.
-
-    A turn begins with a user's prompt and includes messages injected immediately before it. Messages before the first
-    turn stay.
-    """
+    """Count the members left without the last turns. A turn begins with messages injected before its prompt."""
     starts = [place for place, index in enumerate(members) if _is_typed(messages[index])]
     if not starts or turns <= 0:
         return len(members)
@@ -446,10 +442,7 @@ def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str
 
 
 def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """Return the blocks at the start of every prompt: the header's instructions and user-supplied tools.
-
-    Up to about version 0.80, a header has only `instructions`, which a user message may repeat.
-    """
+    """Return instructions and tools at the start of prompts; before 0.80, a user message may repeat them."""
     instructions = payload.get("base_instructions")
     text = string(mapping(instructions).get("text")) or string(instructions) or string(payload.get("instructions"))
     tools = payload.get("dynamic_tools")
@@ -540,10 +533,7 @@ class CodexInterpreter(RecordInterpreter):
             self._instructions = "" if payload.get("base_instructions") else string(payload.get("instructions"))
 
     def _claim_response(self) -> None:
-        """Make the newest response and its prompt the rollout's own: its usage shows that they only equal the origin's.
-
-        The origin may continue with the same text, such as a short answer.
-        """
+        """Make the newest response and prompt the rollout's own, by its usage: the origin's equals it."""
         messages, members = self.builder.complete_messages(), self._thread.members
         place = next((at for at in reversed(range(len(members))) if messages[members[at]].role is Role.ASSISTANT), NONE)
         if place == NONE or not messages[members[place]].is_inherited or messages[members[place]].is_summary:
@@ -744,11 +734,7 @@ class CodexInterpreter(RecordInterpreter):
 
 
 def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream: bool = False, near: Path) -> Reader:
-    """Return a reader for a rollout (JSON lines, or one document in early versions) or a printed stream.
-
-    Args:
-        near: Path near which related rollouts are searched for: the file's, or that of its compressed original.
-    """
+    """Return a reader for a rollout or a printed stream; related rollouts are searched for near a path."""
     if is_stream:
         return JsonlReader(path, name, StreamInterpreter())
     if is_document:

@@ -282,10 +282,7 @@ class OriginContent:
         self._next = self._next if place is None else place + 1
 
     def continues(self, content: Content) -> bool:
-        """Return True if the next line can be a copy, and move past it.
-
-        A fork may omit lines: an id identifies a line anywhere after the last one, a text only as the next message.
-        """
+        """Return True if the next line can be a copy, and move past it. Only lines with ids may be omitted."""
         place = self._place(content)
         if place is None:
             return False

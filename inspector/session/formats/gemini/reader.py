@@ -209,10 +209,7 @@ class Log:
             other.members = [unit for unit in other.members if unit not in gone]
 
     def _known(self, entry: LoggedMessage | None, record: Record) -> LoggedMessage:
-        """Return the entry of a checkpoint's record, reusing existing parts with the same content.
-
-        The program's message list has thoughts in another form or none, which does not count as a change.
-        """
+        """Return a checkpoint's entry, with parts of equal content reused; its thoughts may differ."""
         units = _units(len(self.entries), record)
         if entry is not None and _texts(entry.units) == _texts(units):
             return entry
@@ -395,14 +392,7 @@ class LogBuilder:
         kept: int = 0,
         before: LoggedPart | None = None,
     ) -> None:
-        """Add the calls of the responses among a context's members.
-
-        Args:
-            places: Indices of their messages.
-            retained: Number of members carried over from the previous context.
-            called: Responses that already have a call; extended.
-            kept: Number of members before these.
-        """
+        """Add the calls of responses at `places` that have none yet, after `kept` members, and note them."""
         for place, unit in enumerate(members):
             if place >= retained and id(unit) not in called and _is_call(unit, before):
                 called.add(id(unit))

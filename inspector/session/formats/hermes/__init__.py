@@ -232,13 +232,7 @@ def _add_side_call(builder: SessionBuilder, row: Mapping[str, Any], purpose: str
 
 
 class CompactionRecord(NamedTuple):
-    """A record of a rewrite of the history.
-
-    Attributes:
-        kind: `summarize`, `micro_summarize`, `prune_tool_results` and others.
-        before, after, reclaimed: Estimated tokens, or None.
-        outcome: `committed`, `failed`, `skipped` and others.
-    """
+    """A rewrite of the history: a kind such as `summarize`, estimated tokens or None, `committed` or not."""
 
     session: str
     time: float
@@ -485,10 +479,7 @@ def _begins_like_a_summary(blocks: list[TextBlock]) -> bool:
 
 
 class HermesInterpreter(RecordInterpreter):
-    """Builds a session from lines (session metadata and messages) or a whole document.
-
-    A file holds the conversation as currently sent: a compaction rewrites it with the summary as a message.
-    """
+    """Builds a session from lines or a document: the conversation as sent, a summary being a message."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -717,12 +708,7 @@ def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
 
 
 def count_copied(entries: Sequence[HermesMessage], known: Sequence[tuple[Any, ...]], time: float | None) -> int:
-    """Count the leading rows of a generation that its compaction wrote.
-
-    Args:
-        known: Content of the messages before it, in order: copies are recognized by it, at any time.
-        time: Start of the generation; None for the time of its summary.
-    """
+    """Count a generation's leading rows that its compaction wrote: by known content, or before its time."""
     if time is None:
         time = next((entry.time for entry in entries if entry.is_summary), None)
     place = 0

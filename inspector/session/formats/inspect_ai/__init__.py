@@ -116,12 +116,7 @@ MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class Archive:
-    """The contents of an archive, from its directory.
-
-    Attributes:
-        samples: Names of sample files by sample name, in order of writing.
-        headers: Names of the files with evaluation metadata, the final one first.
-    """
+    """An archive's contents: sample files by name as written, and those with metadata, the final one first."""
 
     path: Path
     samples: dict[str, str]

@@ -139,10 +139,7 @@ class StepThread(ChatThread):
         self.answer(chat.value, origin, chat.time)
 
     def discard_step(self, *, is_made_again: bool) -> None:
-        """Remove a step's messages after its request failed; no later prompt contains them.
-
-        If the request is retried, a call without usage is removed too.
-        """
+        """Remove a failed request's messages, and if it is retried its call without usage."""
         if self._response not in self.members:
             return
         first = self.members.index(self._response)
@@ -265,13 +262,7 @@ MOST_LINES_BEFORE = 4
 
 
 class KimiCliInterpreter(RecordInterpreter):
-    """Builds a session from messages.
-
-    Subagents become separate conversations, or separate sessions if they have their own files.
-
-    Attributes:
-        documents: Files with session metadata, as for `WireReader`.
-    """
+    """Builds a session from messages. Subagents are separate conversations, or sessions with a file each."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

@@ -335,12 +335,7 @@ RECENT_MILLISECONDS = 2000
 
 
 class ReadRow(NamedTuple, Generic[View]):
-    """A row as last read.
-
-    Attributes:
-        kind: Role of a part's message, or type of a row of version 2: the same data is read differently.
-        view: The parsed row; None if it cannot be read.
-    """
+    """A row as last read, None if unreadable. `kind` decides how: its message's role, or its type in version 2."""
 
     updated: Any
     kind: str

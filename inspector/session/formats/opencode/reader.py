@@ -188,13 +188,7 @@ def signature_characters(metadata: object) -> int:
 
 
 class RecordedUsage(NamedTuple):
-    """Token counts and cost as recorded for one message or a whole session.
-
-    Attributes:
-        input: Prompt tokens without cache reads and writes.
-        output: Response tokens, with or without reasoning.
-        cost: Dollars as computed by OpenCode; 0 if it has no price.
-    """
+    """Recorded counts of a message or session: input without cache, output, dollars (0 without a price)."""
 
     input: int = 0
     output: int = 0
@@ -429,11 +423,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MessageWithParts:
-    """A message with its parts, in order. The derived messages are cached, so rebuilding the session reuses them.
-
-    Attributes:
-        is_inherited: True if a fork copied it from another session.
-    """
+    """A message with its parts. Derived messages are cached, so a rebuilt session reuses them."""
 
     message: OpenCodeMessage
     parts: Sequence[OpenCodePart]
@@ -537,13 +527,7 @@ def with_parts(
     parts_of: Callable[[str], Iterable[tuple[str, OpenCodePart | None]]],
     known: Mapping[str, MessageWithParts],
 ) -> dict[str, MessageWithParts]:
-    """Combine messages with their parts, by message id. Unreadable ones become diagnostics.
-
-    Args:
-        messages: The messages by id, None for an unreadable one.
-        parts_of: Returns a message's parts by id, None for an unreadable one.
-        known: The previous result; unchanged messages are reused.
-    """
+    """Combine messages with parts by id; None is unreadable, and diagnosed. Unchanged ones are reused."""
     found: dict[str, MessageWithParts] = {}
     for identifier, message in messages:
         if message is None:
@@ -641,10 +625,7 @@ def _add_totals(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence
 
 
 def _unlisted(session: OpenCodeInfo, own: RecordedUsage, copied: RecordedUsage) -> RecordedUsage | None:
-    """Return the part of the session's recorded totals that no message reports; None if there is none.
-
-    A fork's totals start at zero, but some copies of a session keep its totals.
-    """
+    """Return the session's totals that no message reports, None without. Some copies keep the origin's."""
     if session.recorded is None or session.recorded.tokens == copied.tokens:
         return None
     for listed in (own.plus(copied), own):

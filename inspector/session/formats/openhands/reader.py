@@ -134,11 +134,7 @@ FIELDS = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_writ
 
 
 def usage_of_tokens(tokens: Mapping[str, Any]) -> Usage | None:
-    """Convert a token record.
-
-    The prompt count includes cache reads. It includes cache writes depending on the provider; if it is less than reads
-    and writes together, it excludes them.
-    """
+    """Convert a token record with cache reads in its prompt, and writes unless it is less than both."""
     prompt, output, read, written, reasoning = (count(tokens.get(name)) for name in FIELDS)
     uncached = max(prompt - read - (written if prompt >= read + written else 0), 0)
     usage = Usage(

@@ -293,12 +293,7 @@ ROLE_OF_SIDE = {
 
 
 class ItemThread(Thread):
-    """A thread of items. The items of a response form one message, as do the outputs that answer it.
-
-    Attributes:
-        response: The response message being extended, -1 if the next response item starts a new one.
-        results: The message of tool outputs being extended, -1 likewise.
-    """
+    """A thread of items. Those of a response form one message, as do outputs; -1 if the next starts one."""
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
         super().__init__(builder, number)
@@ -322,10 +317,7 @@ class ItemThread(Thread):
         is_summary: bool = False,
         is_inherited: bool = False,
     ) -> int:
-        """Add the blocks of an item and return the index of their message.
-
-        The other arguments apply to a new message. `is_call` means that a new response makes a call.
-        """
+        """Add an item's blocks and return their message's index; new responses make a call if `is_call`."""
         blocks = list(blocks)
         self.tool_names.note(blocks)
         grows = self._growing(side)
@@ -408,13 +400,7 @@ class ResponsesInterpreter(RecordInterpreter):
     """Builds a session from items, or from exchanges that repeat them."""
 
     def __init__(self, builder: SessionBuilder | None = None, numbers: Iterator[int] | None = None) -> None:
-        """Initialize with a builder.
-
-        Args:
-            builder: A builder shared with other readers; a new one by default.
-            numbers: Thread numbers for new conversations if other readers share the builder; items are not counted
-                then.
-        """
+        """Initialize alone, or with others' builder and thread numbers, in which case items are not counted."""
         super().__init__(builder)
         self._conversations: list[LoggedThread] = []
         self._streaming: int | None = None
@@ -695,10 +681,7 @@ def responses_reader(path: Path, name: str) -> Reader:
 
 
 def _with_uses(terms: BillingTerms, output: Sequence[Node]) -> BillingTerms:
-    """Add the uses of OpenAI's built-in tools, which are response items and not part of the usage.
-
-    Opening a page and finding in a page are not searches and not billed (OpenAI, pricing, web search).
-    """
+    """Add uses of OpenAI's built-in tools: response items, of which opened pages and finds are not billed."""
     items = [mapping(node.value()) for node in output]
     searches = [item for item in items if item.get("type") == "web_search_call"]
     made = sum(mapping(item.get("action")).get("type", "search") == "search" for item in searches)

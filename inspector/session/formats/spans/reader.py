@@ -481,13 +481,7 @@ FROM spans s ORDER BY s.start_time_ms, s.rowid
 
 
 class SpanPlace(NamedTuple):
-    """Conversation and position of a span.
-
-    Attributes:
-        operation: Its operation: `chat`, `execute_tool`, ...
-        session: Its conversation; empty if not recorded.
-        parent: The conversation that started this one; empty for none.
-    """
+    """A span's conversation, the one that started it, and its operation such as `execute_tool`."""
 
     span: str
     trace: str
