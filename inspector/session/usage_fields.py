@@ -126,7 +126,7 @@ class LineCheck:
         if start < 0:
             return ()
         start += len(_USAGE)
-        if self._is_known(_DIGITS.sub(b"1", line[start : _object_end(line, start)])):
+        if self._is_known(_NUMBERS.sub(b":1", line[start : _object_end(line, start)])):
             return ()
         found, _ = decode_json(line)
         for name in self._names:
@@ -142,18 +142,18 @@ class LineCheck:
 
 _USAGE = b'"usage":'
 
-_DIGITS = re.compile(rb"[1-9][0-9]*")
-
-_BRACES = re.compile(rb"[{}]")
+_NUMBERS = re.compile(rb": ?[1-9][0-9]*")
+"""Matches numbers, but no digits of names such as `ephemeral_5m_input_tokens`, which would become unknown."""
 
 
 def _object_end(line: bytes, start: int) -> int:
     """Return the end of the object that begins at a position; the end of the line if it is incomplete."""
-    depth = 0
-    for brace in _BRACES.finditer(line, start):
-        depth += 1 if brace[0] == b"{" else -1
+    depth, end = 0, start
+    while following := line.find(b"}", end) + 1:
+        depth += line.count(b"{", end, following) - 1
+        end = following
         if depth <= 0:
-            return brace.end()
+            return end
     return len(line)
 
 

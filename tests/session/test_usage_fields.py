@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.build_report import recorded_figures
+from inspector.session import usage_fields
 from inspector.session.model import Session, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
@@ -278,6 +279,25 @@ def test_the_usage_of_a_line_is_checked_where_it_is() -> None:
     assert LINES.ignored(b"") == ()
 
 
-@given(st.dictionaries(st.sampled_from(["input_tokens", "output_tokens", "judged"]), st.integers(0, 9_000)))
-def test_a_checked_line_agrees_with_its_decoded_usage(usage: dict[str, int]) -> None:
-    assert LINES.ignored(line(usage)) == ANTHROPIC.ignored(usage)
+COUNTS = st.dictionaries(
+    st.sampled_from(["input_tokens", "ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "judged_5m", "a}{b"]),
+    st.one_of(st.integers(-9, 9_000), st.floats(0, 2), st.sampled_from(["7", ":5", "x:5", "}", "{", None])),
+)
+
+
+@given(COUNTS, COUNTS, st.sampled_from([(",", ":"), (", ", ": ")]), st.sampled_from(["cache_creation", "other"]))
+def test_a_checked_line_agrees_with_its_decoded_usage(
+    usage: dict[str, Any], inner: dict[str, Any], separators: tuple[str, str], name: str
+) -> None:
+    written = json.dumps({**usage, name: inner, "output_tokens": 5}, separators=separators)
+    checked = f'{{"message":{{"content":["a}}"],"usage":{written}}},"uuid":"{{1"}}'.encode()
+    assert LINES.ignored(checked) == ANTHROPIC.ignored(json.loads(written))
+
+
+def test_a_report_of_known_fields_is_checked_without_decoding_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: bytes) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr(usage_fields, "decode_json", refuse)
+    writes = {"ephemeral_5m_input_tokens": 57, "ephemeral_1h_input_tokens": 0}
+    assert LINES.ignored(line({"input_tokens": 5, "cache_creation": writes})) == ()
