@@ -13,6 +13,7 @@ import select
 import selectors
 import signal
 import sys
+import termios
 import threading
 import time
 from codecs import getincrementaldecoder
@@ -122,7 +123,52 @@ class InputDecoder:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver for Unix terminals, with input that never ends it."""
+    """Textual's driver for Unix terminals, with input that never ends it and signals that take effect in their order.
+
+    Textual's handlers of job control run at any point. Within a write, suspending would wait for that write forever.
+    Here the event loop runs them, and of all signals that have arrived, the last decides. Otherwise a process that
+    suspends itself for a signal from before the last SIGCONT would wait for another one.
+    """
+
+    _last_signal: signal.Signals | None = None
+    _continues = 0
+
+    def handle_job_control(self) -> None:
+        """Handle SIGTSTP and SIGCONT in the event loop."""
+        for number in (signal.SIGTSTP, signal.SIGCONT):
+            self._loop.add_signal_handler(number, self._take_signal, number)
+        # The loop keeps the order of signals; this handler runs before the loop does.
+        signal.signal(signal.SIGCONT, self._count_continue)
+
+    def _count_continue(self, *_: object) -> None:
+        self._continues += 1
+
+    def _take_signal(self, number: signal.Signals) -> None:
+        self._last_signal = number
+        self._loop.call_soon(self._obey)
+
+    def _obey(self, continues: int = -1) -> None:
+        """Suspend or resume; `continues` is the number of SIGCONTs that the loop has handled for sure."""
+        if self._last_signal is signal.SIGTSTP and continues != self._continues:
+            # The next round of the loop handles every signal that has arrived: look again in the round after it.
+            self._loop.call_soon(self._loop.call_soon, self._obey, self._continues)
+            return
+        number, self._last_signal = self._last_signal, None
+        if number is signal.SIGTSTP:
+            self._leave()
+            if continues == self._continues:
+                os.kill(os.getpid(), signal.SIGSTOP)
+        elif number is signal.SIGCONT:
+            with suppress(termios.error):  # stops a process in the background until it is in the foreground
+                termios.tcsetattr(self.fileno, termios.TCSANOW, termios.tcgetattr(self.fileno))
+            # After a SIGSTOP the terminal's modes may be anyone's: set all of them again.
+            self._leave()
+            self._must_signal_resume = True
+            self.resume_application_mode()
+
+    def _leave(self) -> None:
+        if self._writer_thread is not None and self._writer_thread.is_alive():
+            self.suspend_application_mode()
 
     def run_input_thread(self) -> None:
         """Read the terminal until the app exits."""
@@ -148,9 +194,6 @@ SECONDS_TO_LEAVE = 2.0
 SECONDS_TO_END = 5.0
 """Time to save state and restore the terminal after a signal before the process is killed."""
 
-JOB_CONTROL_SIGNALS = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
-"""Job control signals (suspend, resume) and the methods of Textual's driver that handle them."""
-
 
 class EndingApp(App[None]):
     """App that exits with its terminal and reports a crash in one line."""
@@ -164,7 +207,7 @@ class EndingApp(App[None]):
 
     def _build_driver(self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> Driver:
         driver = super()._build_driver(headless, inline, mouse, size)
-        if not headless and JOB_CONTROL_SIGNALS["SIGTSTP"] in dir(driver):
+        if isinstance(driver, TerminalDriver):
             # Textual would suspend at once and stop a driver that has not started. Suspend once it has.
             signal.signal(signal.SIGTSTP, self._suspend_early)
             signal.signal(signal.SIGCONT, signal.SIG_DFL)
@@ -182,10 +225,8 @@ class EndingApp(App[None]):
             return
         loop = asyncio.get_running_loop()
         watch_terminal(sys.__stdin__.fileno(), loop, self.exit_saving_state)
-        # Textual's handlers run at any point. Within a write, suspending would wait for that write forever.
-        for name, handler in JOB_CONTROL_SIGNALS.items():
-            if (do := getattr(self._driver, handler, None)) is not None:
-                loop.add_signal_handler(signal.Signals[name], do)
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.handle_job_control()
         if self._is_suspended_early:
             os.kill(os.getpid(), signal.SIGTSTP)
 

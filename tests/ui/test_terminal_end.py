@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import pytest
@@ -20,10 +22,10 @@ from inspector.ui.toolkit import failures
 from inspector.ui.toolkit.failures import log_failure
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
+from tests.terminal import TerminalProgram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "terminal-agent.jsonl"
 SECONDS = 60
@@ -248,6 +250,81 @@ def test_a_program_put_aside_again_and_again_goes_on() -> None:
         program.read_until(b"\x1b[?1049l")
         assert program.process.wait(SECONDS) == 0
         assert termios.tcgetattr(program.theirs) == program.before
+
+
+MODES = (b"1049", b"1000", b"1003", b"1006", b"2004")
+"""Alternate screen, three modes of the mouse, bracketed paste."""
+
+
+def modes_left_on(written: bytes) -> list[bytes]:
+    return [mode for mode in MODES if written.rfind(b"\x1b[?%sh" % mode) > written.rfind(b"\x1b[?%sl" % mode)]
+
+
+def state_of(process: int) -> str:
+    """Its state, `T` if it is stopped."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no states of processes")
+@pytest.mark.parametrize("stop", [signal.SIGTSTP, signal.SIGSTOP])
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_a_hundred_suspensions_in_a_burst_leave_the_program_running(
+    stop: signal.Signals, seconds: float, tmp_path: Path
+) -> None:
+    with TerminalProgram(tmp_path, str(SAMPLE)) as program:
+        program.until(lambda: "nothing worth changing" in program.text, "the best plan")
+        program.rest()
+        shown, child = program.text, program.child
+        for _ in range(100):
+            child.kill(stop)
+            program.read(seconds)
+            child.kill(signal.SIGCONT)
+            program.read(seconds)
+        # The last signal was SIGCONT, so it runs. Keys typed while it sets up the terminal are discarded.
+        deadline = time.monotonic() + SECONDS
+        while "Here: Timeline" not in program.text:
+            assert time.monotonic() < deadline, (state_of(child.pid), program.text)
+            program.rest()
+            program.press("?")
+            program.read(1)
+        program.press("escape", hides="Here: Timeline")
+        # Stopped for certain, it needs a single SIGCONT.
+        child.kill(stop)
+        program.until(lambda: state_of(child.pid) == "T", "a stop")
+        entered = program.written.count(b"\x1b[?1049h")
+        child.kill(signal.SIGCONT)
+        program.until(lambda: program.written.count(b"\x1b[?1049h") > entered, "the alternate screen")
+        program.until(lambda: program.text == shown, f"the screen as before\n{shown}\n")
+        input_modes = termios.tcgetattr(child.child_fd)[3]
+        assert not input_modes & (termios.ICANON | termios.ECHO)
+        assert modes_left_on(program.written) == [*MODES]
+        program.rest()
+        program.press("?", shows="Here: Timeline")
+        program.press("escape", hides="Here: Timeline")
+        program.press("q")
+        program.until(lambda: not child.isalive(), "its end")
+        assert child.exitstatus == 0
+        assert modes_left_on(program.written) == []
+
+
+SHELL = "set -m; stty -echo; {} ; echo the shell; read word; fg >/dev/null; echo code $?; read word"
+
+
+def test_a_pager_put_aside_leaves_the_terminal_to_the_shell_and_returns_from_it(tmp_path: Path) -> None:
+    command = SHELL.format(shlex.join([*COMMAND, str(SAMPLE)]))
+    pager = tmp_path / "pager"
+    pager.write_text("#!/bin/sh\necho has the terminal\nread word\n")
+    pager.chmod(0o700)
+    with TerminalProgram(tmp_path, "-c", command, command=["bash"], PAGER=str(pager)) as program:
+        program.until(lambda: "Cost $" in program.text, "the costs")
+        program.press("r", "p", shows="has the terminal")
+        program.type(b"\x1a")
+        program.until(lambda: "the shell" in program.text, "the shell")
+        program.type(b"\n\n")
+        program.until(lambda: "Cost $" in program.text, "the costs")
+        program.rest()
+        program.press("escape", "q", shows="code 0")
 
 
 def test_a_program_put_aside_before_its_first_frame_is_once_it_has_begun_and_goes_on() -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import termios
 from contextlib import contextmanager
@@ -293,17 +294,19 @@ def pager_command() -> list[str]:
 
 
 @contextmanager
-def terminal_restored() -> Iterator[None]:
-    """Restore the terminal settings afterwards, because a killed program leaves its own."""
+def terminal_lent() -> Iterator[None]:
+    """Lend the terminal to a program: ctrl+z stops both, and a killed one leaves none of its settings."""
+    stop = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     try:
         before = termios.tcgetattr(TERMINAL)
     except termios.error:  # not a terminal
-        yield
-        return
+        before = None
     try:
         yield
     finally:
-        termios.tcsetattr(TERMINAL, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTSTP, stop)
+        if before is not None:
+            termios.tcsetattr(TERMINAL, termios.TCSADRAIN, before)
 
 
 def show_in_pager(text: str, command: list[str]) -> None:
@@ -317,7 +320,7 @@ def show_in_pager(text: str, command: list[str]) -> None:
         path = folder / "text"
         path.write_text(safe_text(text), encoding="utf-8", errors="replace")
         try:
-            with terminal_restored():
+            with terminal_lent():
                 subprocess.run([*command, str(path)], check=False)  # noqa: S603  the user's own pager, no shell
         except OSError as error:
             raise PagerError(f"cannot start {command[0]}: {error.strerror}") from error
