@@ -41,9 +41,6 @@ HARDLY_ANY: Final = "hardly any"
 NOTHING_WORTHWHILE: Final = "nothing worth changing here"
 """Recommendation for a session without a plan that can be recommended."""
 
-UNTESTED: Final = "is untested"
-"""Reason not to recommend a plan whose settings go beyond what has been tried in public."""
-
 NOTHING_SAVES: Final = f"{NOTHING_WORTHWHILE}: no plan saves anything"
 
 
@@ -123,26 +120,26 @@ class PlanSaving(NamedTuple):
         return net_words(self.net, numbers) or self.gross(numbers)
 
     def in_short(self, numbers: NumberFormat) -> str:
-        """Return `newest ten saves net $2.44 to $2.63`."""
-        return f"{self.name} saves {self.amount(numbers)}"
+        """Return `saves net $2.44 to $2.63 with newest ten`, which fits names in the singular and the plural."""
+        return f"saves {self.amount(numbers)} with {self.name}"
 
     def in_full(self, numbers: NumberFormat) -> str:
-        """Return `newest ten saves net $2.44 to $2.63 after about 1 re-fetch (0 to 2), $2.71 (7.6 %) gross`."""
+        """Return `saves net $2.44 to $2.63 with newest ten, after about 1 re-fetch (0 to 2); $2.71 (7.6 %) gross`."""
         refetches = refetch_words(self.expected, numbers)
         if self.usd is None or self.expected is None or self.net[0] is None:
-            return f"{self.name} saves {self.gross(numbers)}; {refetches}"
-        return f"{self.in_short(numbers)} after {refetches}, {self.gross(numbers)} gross"
+            return f"saves {self.gross(numbers)} with {self.name}; {refetches}"
+        return f"{self.in_short(numbers)}, after {refetches}; {self.gross(numbers)} gross"
 
     def why_not(self, reason: str, numbers: NumberFormat, *, is_short: bool = False) -> str:
         """Explain why nothing is recommended although this plan saves most before re-fetches.
 
         Args:
-            reason: Why it is not recommended: `is untested`; empty for its re-fetches.
+            reason: Why it is not recommended: `it is untested`; empty for its re-fetches.
             is_short: Leave out the gross saving.
         """
         why = reason or net_after_words(self.net, self.expected, numbers)
-        gross = "" if is_short else f" {self.gross(numbers)},"
-        return f"{NOTHING_WORTHWHILE}: {self.name} saves most,{gross} but {why}"
+        gross = "" if is_short else f" is {self.gross(numbers)}"
+        return f"{NOTHING_WORTHWHILE}: largest saving{gross} with {self.name}, but {why}"
 
 
 def plan_saving(name: str, savings: Savings, found: Recoveries | None) -> PlanSaving:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from inspector.replay.analysis.recoveries import BEYOND
+from inspector.replay.analysis.recoveries import BEYOND, Exclusion
 from inspector.replay.quantity import quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.catalogue import CostParts, FigureSet, format_figure, legend
 from inspector.report.export import NONE_RECOMMENDED, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import NOTHING_SAVES, UNTESTED, saving_of
+from inspector.report.recovery_words import NOTHING_SAVES, saving_of
 from inspector.report.sentences import (
     NOT_INCLUDED,
     REPLAY_CAVEAT,
@@ -251,7 +251,7 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
     if found.most is None:
         return ("best plan", NOTHING_SAVES)
     reason = found.most.needed_later.evidence_reason
-    return ("best plan", saving_of(found.most).why_not(f"{UNTESTED}: {reason}" if reason else "", IN_TEXT))
+    return ("best plan", saving_of(found.most).why_not(Exclusion.UNTESTED.in_full(reason) if reason else "", IN_TEXT))
 
 
 def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:

@@ -311,7 +311,7 @@ def test_the_strategy_that_saves_most_is_named_with_its_risks() -> None:
     section = next(each for each in page_content(compared(best=33.0)).sections if each.name == "strategies")
 
     alternative = section.parts[0].alternative
-    assert "best saves most, 33.0 %" in alternative
+    assert "The largest saving is 33.0 % with best." in alternative
     assert re.search(r"Risks: .+ \(\d+\)", alternative)
 
 
@@ -341,16 +341,17 @@ def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it(
         content = page_content(structs.replace(report, best_plan=found))
         return next(each for each in content.sections if each.name == "strategies").parts[0].alternative
 
-    assert "results saves 33.0 %, the best plan: the largest net saving among tried plans that retain" in said(found)
+    best_words = "The best plan saves 33.0 % with results, the largest net saving among tried plans that retain"
+    assert best_words in said(found)
     assert "net $1.50 to $1.75 after about 2 re-fetches (1 to 3)" in said(found)
     assert (
-        "window saves 50.0 %, which is more, but it removes user or assistant messages, or a provider would reject it."
-        in said(found)
+        "The largest saving is 50.0 % with window, but it leaves out user or assistant messages, "
+        "or a provider would reject it." in said(found)
     )
     beyond = structs.replace(most, needed_later=structs.replace(most.needed_later, evidence_reason="cuts young reads"))
-    assert "which is more, but it is untested: cuts young reads." in said(structs.replace(found, most=beyond))
+    assert "with window, but it is untested: cuts young reads." in said(structs.replace(found, most=beyond))
     less = structs.replace(most, needed_later=structs.replace(needed, saved_at_least_usd=1.0))
-    assert "which is more, but its net saving is smaller" in said(structs.replace(found, most=less))
+    assert "with window, but its net saving is smaller" in said(structs.replace(found, most=less))
 
 
 def test_the_months_range_and_the_saving_are_at_the_top() -> None:

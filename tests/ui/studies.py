@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inspector.replay.analysis.recoveries import Exclusion
 from inspector.ui.compare.screen import BASELINE, CURRENT
 from inspector.ui.sessions.screen import SessionsScreen
 from inspector.ui.tune.sweeps import key_of
@@ -177,9 +178,9 @@ class Compare(Study):
         """The row is of a plan, not the title of a group or the session with nothing cut."""
         return str(name) in self._screen._contenders and name != BASELINE
 
-    def is_beyond(self, name: object) -> bool:
-        """Its settings go beyond what has been tried in public."""
-        return bool(self._screen._contenders[str(name)].is_beyond)
+    def is_untested(self, name: object) -> bool:
+        """It is not recommended because its settings go beyond what has been tried in public."""
+        return self._screen._contenders[str(name)].exclusion is Exclusion.UNTESTED
 
     def answer(self, name: object) -> Any:
         return self._screen._contenders[str(name)].answer

@@ -100,15 +100,15 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert best.key == "sound"
 
     said = headline(plans, best, 0)
-    assert said.text == "★ best plan: sound saves net about $4.00 after hardly any re-fetches, $4.00 (40 %) gross"
-    assert said.short == "★ best: sound saves net about $4.00"
+    assert said.text == "★ best plan saves net about $4.00 with sound, after hardly any re-fetches; $4.00 (40 %) gross"
+    assert said.short == "★ best saves net about $4.00 with sound"
     bold = best_of([contender("bold", 5.0, 9), *plans])
     assert bold is not None
     risky = headline(plans, bold, 0)
     assert risky.text == (
-        "★ best plan: bold saves net $4.10 to $4.55 after about 9 re-fetches (4 to 9), $5.00 (50 %) gross"
+        "★ best plan saves net $4.10 to $4.55 with bold, after about 9 re-fetches (4 to 9); $5.00 (50 %) gross"
     )
-    assert risky.short == "★ best: bold saves net $4.10 to $4.55"
+    assert risky.short == "★ best saves net $4.10 to $4.55 with bold"
     so_far = headline(plans, best, 3)
     assert "so far" in so_far.text
     assert "so far" in so_far.short
@@ -124,7 +124,8 @@ def test_a_plan_that_leaves_out_messages_is_not_the_best_and_the_line_says_why()
     assert best is not None
     assert best.key == "sound"
     assert headline([BASELINE, window], best_of([BASELINE, window]), 0).text == (
-        "nothing worth changing here: window saves most, $6.00 (60 %), but it leaves out user or assistant messages"
+        "nothing worth changing here: largest saving is $6.00 (60 %) with window, "
+        "but it leaves out user or assistant messages"
     )
 
 
@@ -141,7 +142,7 @@ def test_a_plan_that_is_not_recommended_is_marked_and_says_why_whatever_it_saves
     assert not_recommended_legend(plans) == "✗ leaves out messages or would be rejected"
     assert not_recommended_legend([small]) == "✗ leaves out messages"
     assert not not_recommended_legend([BASELINE, plans[-1]])
-    marks = {row.key: row.mark for row in compare_table(plans, "sound", passed_over).rows}
+    marks = {row.key: row.mark for row in compare_table(plans, "sound").rows}
     assert {key for key, mark in marks.items() if mark == NOT_RECOMMENDED_MARK} == set(passed_over)
     told = about(window, BASELINE.found, passed_over=not_recommended_text(window, best))
     assert told[0] == ("excluded", "saves more net, but it leaves out user or assistant messages")
@@ -161,13 +162,13 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert best is not None
     assert safest is not None
     assert (best.key, safest.key) == ("bold", "careful")
-    marks = {row.key: row.mark for row in compare_table(plans, best.key, (), safest.key).rows}
+    marks = {row.key: row.mark for row in compare_table(plans, best.key, safest.key).rows}
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safer: careful saves net $1.90 to $1.95; 1 re-fetch (best: 12)"
+    assert said.short == "◆ safer saves net $1.90 to $1.95 with careful; 1 re-fetch (best: 12)"
     assert said.text.endswith(
-        " saves net $1.90 to $1.95, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
+        " saves net $1.90 to $1.95 with careful, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
     )
     assert safest in front_of(plans, best, safest)
 
@@ -176,7 +177,7 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert sound is best_of(alone)
     assert safest_line(sound, sound, 0) is None
     assert headline(alone, sound, 0, sound).text.startswith(
-        "★ best plan, also the safest: sound saves net about $4.00 "
+        "★ best plan, also the safest, saves net about $4.00 with sound"
     )
 
 
@@ -195,7 +196,7 @@ def test_what_a_plan_leaves_out_is_stated_next_to_it_and_shorter_where_there_is_
     bold = replace(bold, found=replace(bold.found, left_out=gone))
     wordings = list(headline([BASELINE, bold], bold, 0).wordings())
     assert wordings[0].endswith("; leaves out thinking, tool calls, tool results")
-    assert wordings[2] == "★ best: bold saves net $3.80 to $4.40; cuts thinking, calls, results"
+    assert wordings[2] == "★ best saves net $3.80 to $4.40 with bold; cuts thinking, calls, results"
     assert ("leaves out", "thinking, tool calls, tool results") in about(bold, BASELINE.found)
 
 
@@ -220,14 +221,14 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
     plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
     assert headline(plans, None, 0).text == (
-        "nothing worth changing here: bold saves most, $5.00 (50 %), but net "
+        "nothing worth changing here: largest saving is $5.00 (50 %) with bold, but net "
         "\N{MINUS SIGN}$0.20 to $2.40 after about 52 re-fetches (26 to 52)"
     )
     bare = contender("bold", 5.0, 0)
     assert bare.recoveries is not None
     beyond = Envelope(EvidenceLevel.BEYOND, "cuts after 1 call")
     assert headline([BASELINE, replace(bare, recoveries=replace(bare.recoveries, envelope=beyond))], None, 0).short == (
-        "nothing worth changing here: bold saves most, but is untested"
+        "nothing worth changing here: largest saving with bold, but untested"
     )
     assert headline([BASELINE], None, 0).text == "nothing worth changing here: no plan saves anything"
     assert headline(plans, None, 2).text == "looking for the plan with the largest net saving …"
@@ -314,9 +315,9 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_stated_in_a_sentence() -> 
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "largest net saving of the tested plans that keep all user and assistant text; "
-        "trap saves more before re-fetches, but net $3.50 to $4.75 (saves $6.00) after about 25 re-fetches (12 to 25); "
-        "25 later calls needed cut text"
+        "largest net saving of the tested built-in plans that keep all user and assistant text; "
+        "more is saved before re-fetches with trap, but net $3.50 to $4.75 (saves $6.00) after about 25 re-fetches "
+        "(12 to 25); 25 later calls needed cut text"
     )
     assert why(bold, best, others) == (
         "net $3.80 to $4.40 (saves $5.00) after about 12 re-fetches (6 to 12); 12 later calls needed cut text; its "
@@ -354,14 +355,37 @@ def test_plans_beyond_what_was_tried_are_below_all_others_in_any_order_with_the_
     assert best is not None
     assert best.key == "sound"
     assert not_recommended_text(bold, best) == (
-        "saves more net, but beyond what has been tried: cuts file reads after 2 calls; tried: 20 calls"
+        "saves more net, but it is untested: cuts file reads after 2 calls; tried: 20 calls"
     )
-    table = compare_table(plans, best.key, ["window"])
+    table = compare_table(plans, best.key)
     assert keys_of(table.sorted(Sorting("net"))) == ["nothing cut", "sound", "window", "bolder", "bold"]
     by_saving = ["nothing cut", "sound", "window", "bold", "bolder"]
     assert keys_of(table.sorted(Sorting("saved", falls=False))) == by_saving
     marks = {row.key: row.mark for row in table.rows}
     assert (marks["window"], marks["bold"], marks["bolder"]) == ("✗", UNTESTED_MARK, UNTESTED_MARK)
+
+
+def test_a_plan_with_two_reasons_against_it_has_one_verdict_in_its_row_the_legend_and_the_headline() -> None:
+    window = dropping_text(beyond(contender("window", 6.0, 0), "cuts results after 0 calls; tried: 10 calls"))
+    table = compare_table([BASELINE, window])
+    assert {row.key: row.mark for row in table.rows}["window"] == NOT_RECOMMENDED_MARK
+    assert not_recommended_legend([window]) == "✗ leaves out messages"
+    said = headline([BASELINE, window], None, 0)
+    assert said.text.endswith("with window, but it leaves out user or assistant messages")
+    assert said.short.endswith("with window, but leaves out messages")
+    bold = beyond(contender("bold", 5.0, 0), "cuts results after 0 calls; tried: 10 calls")
+    assert not_recommended_legend([window, bold]) == "✗ leaves out messages  ? untested"
+
+
+@pytest.mark.parametrize("kind", [PlanKind.YOURS, PlanKind.CURRENT])
+def test_a_plan_of_the_user_is_ranked_but_never_the_best_one_which_is_built_in_as_on_the_main_screen(kind) -> None:
+    own, built_in = contender("own", 5.0, 0, kind), contender("built-in", 4.0, 0)
+    plans = [BASELINE, own, built_in]
+    best, safest = best_of(plans), safest_of(plans)
+    assert (best, safest, recommended_of(plans)) == (built_in, built_in, built_in)
+    assert own in front_of(plans, best, safest)
+    assert why(own, best, ()) == "saves more net here; ★ is a built-in plan, since your own may fit this session only"
+    assert best_of([BASELINE, own]) is None
 
 
 def test_a_group_shows_five_plans_until_it_is_opened() -> None:
@@ -399,7 +423,7 @@ def test_what_the_agent_can_apply_comes_first_in_its_group() -> None:
 
 def test_a_plan_that_drops_text_is_not_measured_and_never_green_although_its_saving_is_large() -> None:
     window, sound = dropping_text(contender("window", 6.0, 0)), contender("sound", 4.0, 0)
-    rows = {row.key: row.cells for row in compare_table([BASELINE, window, sound], "sound", ["window"]).rows}
+    rows = {row.key: row.cells for row in compare_table([BASELINE, window, sound], "sound").rows}
     assert rows["window"]["needed"].text == "not measured"
     assert (rows["window"]["net"].style, rows["window"]["saved"].style) == ("", "")
     assert rows["sound"]["needed"].text == "0"
@@ -423,13 +447,13 @@ def test_the_agents_own_plan_is_the_headline_and_the_best_for_other_code_comes_s
     lines = headlines(plans, 0)
     assert recommended_of(plans) is own
     assert lines[0].text == (
-        "✓ best plan Claude Code can apply: own settings saves net $1.90 to $1.95 after about 1 re-fetch (0 to 1), "
-        "$2.00 (20 %) gross"
+        "✓ best plan Claude Code can apply saves net $1.90 to $1.95 with own settings, "
+        "after about 1 re-fetch (0 to 1); $2.00 (20 %) gross"
     )
     assert lines[0].key.startswith("* uses ◆,")
-    assert lines[1].text.startswith("★ best plan: best saves net $3.80 to $4.40 ")
+    assert lines[1].text.startswith("★ best plan saves net $3.80 to $4.40 with best,")
     # Without a plan of the agent's own the best one leads, and without any there is nothing to change.
-    assert headlines([BASELINE, best], 0)[0].text.startswith("★ best plan, also the safest: best saves")
+    assert headlines([BASELINE, best], 0)[0].text.startswith("★ best plan, also the safest, saves")
     assert headlines([BASELINE, best], 0)[-1].short == "Claude Code can apply no recommended plan"
     assert [each.short for each in headlines([BASELINE], 0)] == ["nothing worth changing here"]
     assert recommended_of([BASELINE, best]) is best

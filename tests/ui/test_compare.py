@@ -89,12 +89,12 @@ async def test_plans_beyond_what_was_tried_are_last_in_their_group_with_the_near
         plans = [row for row in compare.table.rows if compare.is_plan(row.key)]
         untested = [row for row in plans if row.mark == "?"]
         assert untested
-        assert all(compare.is_beyond(row.key) and row.group % 4 == 3 for row in untested)
-        assert not any(compare.is_beyond(row.key) for row in plans if row.group % 4 < 3)
+        assert all(compare.is_untested(row.key) and row.group % 4 == 3 for row in untested)
+        assert not any(compare.is_untested(row.key) for row in plans if row.group % 4 < 3)
         compare.table.go_to("vercel-prune")
         await run.until(lambda: compare.facts[0][0] == "excluded")
         assert compare.facts[0][1] == (
-            "saves more net, but beyond what has been tried: cuts tool calls and reasoning after 0 calls; tried: "
+            "saves more net, but it is untested: cuts tool calls and reasoning after 0 calls; tried: "
             "5 calls, 10 turns, or the newest 40,000 tokens"
         )
         await run.until_shown("? untested")
@@ -204,7 +204,7 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         rejected = {
             key
             for key in least
-            if compare.is_beyond(key)
+            if compare.is_untested(key)
             or compare.found(key).drops_text
             or any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in compare.found(key).hazards)
         }
@@ -256,13 +256,13 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
         rows = compare.table.row_of
         can = {key for key in rows if compare.is_plan(key) and compare.answer(key).is_whole}
         assert "trim-at-insertion" in can
-        tried = {key for key in can if not compare.is_beyond(key)}
+        tried = {key for key in can if not compare.is_untested(key)}
         assert {key for key, row in rows.items() if row.mark == "✓"} == tried
         assert all(compare.answer(key).is_whole for key, row in rows.items() if row.mark == "✓")
         # Every plan that the agent can apply loses here, or goes beyond what has been tried.
         net = {key: rows[key].cells["net"].order for key in can if "net" in rows[key].cells}
         assert net
-        assert all(usd < 0.01 * 1.75 or compare.is_beyond(key) for key, usd in net.items())
+        assert all(usd < 0.01 * 1.75 or compare.is_untested(key) for key, usd in net.items())
         await run.until_shown("Claude Code can apply no recommended plan")
         assert rows[begun].mark == "★"
 

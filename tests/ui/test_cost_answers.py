@@ -76,7 +76,7 @@ def said(found: BestPlan | None, *, is_searching: bool = False, path: Path = SAM
 def test_the_line_is_cost_avoidable_cost_and_what_can_be_saved() -> None:
     assert said(best()) == (
         f"Cost {cost()}   avoidable {dollars(missed())} in 1 cache miss (M)   "
-        f"best plan: {BEST} saves {net_of_best()} (* c)   "
+        f"best plan saves {net_of_best()} with {BEST} (* c)   "
         "Claude Code can apply no recommended plan   $ all figures"
     )
 
@@ -96,14 +96,14 @@ def applicable() -> BestPlan:
 
 
 def test_what_the_agent_can_apply_comes_before_a_better_plan_for_other_code() -> None:
-    saves = f"best plan Claude Code can apply: trim-at-insertion saves {net_of_best()} (* c)"
+    saves = f"best plan Claude Code can apply saves {net_of_best()} with trim-at-insertion (* c)"
     assert saves in said(applicable())
     assert said(applicable()).count("best plan") == 1
 
 
 def test_while_plans_are_tried_the_line_says_so_and_then_whether_anything_is_left() -> None:
     assert SEARCHING in said(None, is_searching=True)
-    assert f"best plan so far: {BEST} saves {net_of_best()}" in said(
+    assert f"best plan so far saves {net_of_best()} with {BEST}" in said(
         replace(best(), is_complete=False), is_searching=True
     )
     assert "nothing worth changing here (c)" in said(BestPlan(None, None, 69, is_complete=True))

@@ -444,7 +444,7 @@ async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_pl
         await run.press("M")
         best = saving("hermes-proactive-prune")
         net = f"net {dollars(best.worst)} to {dollars(best.best)}"
-        await run.until_shown(f"avoidable: {could}; hermes-proactive-prune saves {net}")
+        await run.until_shown(f"avoidable: {could}; best plan saves {net}")
         await run.press("escape", "1")
         await explained(run)
         await run.press("M")

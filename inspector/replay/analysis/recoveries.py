@@ -35,7 +35,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import cached_property
 from math import ceil, isnan
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from inspector.replay.analysis.hazards import drops_text
+from inspector.replay.analysis.hazards import HazardKind, drops_text
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
 from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.simulation import recorded_clearing
@@ -56,10 +56,11 @@ from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.replay import Replay
@@ -713,6 +714,45 @@ class Recoveries:
 
 NO_RECOVERIES: Final = Recoveries((), 0, None)
 """Placeholder where later uses were not searched."""
+
+
+class Exclusion(Enum):
+    """Reason not to recommend a plan, the most serious first.
+
+    Attributes:
+        short: Predicate for legends and one-line texts: `leaves out messages`.
+        long: Clause for details: `it leaves out user or assistant messages`.
+    """
+
+    DROPS_TEXT = "leaves out messages", "it leaves out user or assistant messages"
+    REJECTED = "would be rejected", "a provider would reject it"
+    UNTESTED = "untested", "it is untested"
+    REFETCHES = "has too many re-fetches", f"it has {TOO_MANY_REFETCHES}"
+
+    def __init__(self, short: str, long: str) -> None:
+        self.short = short
+        self.long = long
+
+    def in_full(self, evidence: str = "") -> str:
+        """Return the clause, for an untested plan with the setting that has not been tried (`Envelope.reason`)."""
+        return f"{self.long}: {evidence}" if self is Exclusion.UNTESTED and evidence else self.long
+
+    @classmethod
+    def of(cls, found: Recoveries | None, hazards: Iterable[Hazard], *, drops_text: bool) -> Exclusion | None:
+        """Return why a plan is never recommended; None if it may be.
+
+        Args:
+            found: Its recoveries; None until computed.
+            hazards: Its hazards.
+            drops_text: It removes or replaces user or assistant text.
+        """
+        if drops_text:
+            return cls.DROPS_TEXT
+        if any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in hazards):
+            return cls.REJECTED
+        if found is None or (found.envelope.is_tried and found.expected.is_few):
+            return None
+        return cls.REFETCHES if found.envelope.is_tried else cls.UNTESTED
 
 
 def is_net_sure(low: float | None, expected: Refetches, *, drops_text: bool) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import BreakdownRow
 from inspector.replay.analysis.hazards import hazard_label
-from inspector.replay.analysis.recoveries import NeededLater
+from inspector.replay.analysis.recoveries import Exclusion, NeededLater
 from inspector.replay.assumptions import DAYS_PER_MONTH
 from inspector.replay.quantity import quantity
 from inspector.report.build_report import plan_of_facts
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 
-BEST_OF = "the best plan: the largest net saving among tried plans that retain every user and assistant message"
+BEST_OF = "the largest net saving among tried plans that retain every user and assistant message"
 
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens")
 """Columns of the strategy comparison, in addition to cost and the number and first call of edits."""
@@ -198,16 +198,16 @@ def _best(report: Report, most: PlanFacts) -> str:
     best = next((each for each in report.comparison if found is not None and each.name == found.name), None)
     if found is None or best is None:
         needed = "Only a page's own plan is checked for text needed later."
-        return f"{plan_name(most)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
+        return f"The largest saving is {_saves(most)}. {_risks_of(most)} {needed}"
     needed = net_after_words(net_of(found.needed_later), refetches_of(found.needed_later), IN_TEXT)
-    text = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
+    text = f"The best plan saves {_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
         return text
-    return f"{text} {_saves(most)}, which is more, but {_why_not(report, found, most)}."
+    return f"{text} The largest saving is {_saves(most)}, but {_why_not(report, found, most)}."
 
 
 def _saves(plan: PlanFacts) -> str:
-    return f"{plan_name(plan)} saves {IN_TEXT.percent(plan.saved.percent)}"
+    return f"{IN_TEXT.percent(plan.saved.percent)} with {plan_name(plan)}"
 
 
 def _risks_of(plan: PlanFacts) -> str:
@@ -223,8 +223,8 @@ def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
         if net is not None and of_best is not None and net <= of_best:
             return "its net saving is smaller"
         if found.needed_later.evidence_reason:
-            return f"it is untested: {found.needed_later.evidence_reason}"
-    return "it removes user or assistant messages, or a provider would reject it"
+            return Exclusion.UNTESTED.in_full(found.needed_later.evidence_reason)
+    return f"{Exclusion.DROPS_TEXT.long}, or {Exclusion.REJECTED.long}"
 
 
 def _compared(report: Report, index: int, figures: FigureCells) -> tuple[Cell, ...]:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import BEYOND, TOO_MANY_REFETCHES, NeededLater
+from inspector.replay.analysis.recoveries import Exclusion, NeededLater
 from inspector.replay.figure import HowKnown
 from inspector.replay.quantity import quantity
 from inspector.replay.tuning.trials import pareto_front
@@ -21,7 +20,6 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import (
     NOTHING_SAVES,
     NOTHING_WORTHWHILE,
-    UNTESTED,
     PlanSaving,
     plan_saving,
     recovery_words,
@@ -36,6 +34,7 @@ from inspector.ui.compare.rows import (
     NOTHING,
     PARTS,
     SAFEST_MARK,
+    UNTESTED_MARK,
     CompareRow,
     PlanKind,
     leaves_out,
@@ -52,21 +51,8 @@ if TYPE_CHECKING:
 KEY_OF_BEST: Final = "*"
 KEY_OF_FRONT: Final = "F"
 KEEP_WORDS: Final = "keep all user and assistant text"
-LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
-IS_REJECTED: Final = "a provider would reject it"
-
-_SHORT_REASONS: Final = {
-    LEAVES_OUT_WORDS: "leaves out messages",
-    IS_REJECTED: "would be rejected",
-    TOO_MANY_REFETCHES: "has too many re-fetches",
-    BEYOND: UNTESTED,
-}
-"""Reasons not to recommend a plan, for the legend and short lines."""
-
 _SHARE_OF_THE_BEST: Final = 0.5
-
-_LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
-"""Kinds that lose ties: among plans with equal savings, the built-in plan wins over its copy."""
+_EXCLUDED_MARKS: Final = (NOT_RECOMMENDED_MARK, UNTESTED_MARK)
 
 
 class Headline(NamedTuple):
@@ -100,8 +86,8 @@ class Headline(NamedTuple):
 
 
 def best_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
-    """Return the plan with the largest net saving, as `BestPlanSearch` chooses it."""
-    plans = (each for each in contenders if is_recommendable(each) and not each.is_part)
+    """Return the built-in plan with the largest net saving, as `BestPlanSearch` chooses it."""
+    plans = (each for each in contenders if is_recommendable(each) and not (each.is_part or each.is_own))
     return _most(plans, lambda each: each.net_share or 0.0)
 
 
@@ -134,20 +120,20 @@ def applicable_part(contenders: Iterable[CompareRow], each: CompareRow) -> Compa
 
 def applicable_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     """Return the best plan that the session's agent can apply, including parts of plans."""
-    plans = [each for each in contenders if is_recommendable(each) and each.can_be_applied]
+    plans = [each for each in contenders if is_recommendable(each) and each.can_be_applied and not each.is_own]
     return _most(sorted(plans, key=attrgetter("is_part")), lambda each: each.net_share or 0.0)
 
 
 def is_recommendable(each: CompareRow) -> bool:
     """Return True if a plan may be recommended: it is replayed, not rejected, and keeps user and assistant messages."""
-    if each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each):
+    if each.is_baseline or each.found is None or each.exclusion is not None:
         return False
     return each.recoveries is None or each.recoveries.is_recommendable
 
 
 def _most(contenders: Iterable[CompareRow], share: Callable[[CompareRow], float]) -> CompareRow | None:
     saving = [each for each in contenders if not each.is_baseline and share(each) >= WORTHWHILE]
-    saving.sort(key=lambda each: each.kind in _LAST)
+    saving.sort(key=attrgetter("is_own"))
     return max(saving, key=share, default=None)
 
 
@@ -160,10 +146,9 @@ def safest_of(contenders: Iterable[CompareRow]) -> CompareRow | None:
     found = [
         each
         for each in contenders
-        if is_recommendable(each) and not each.is_part and each.is_measured
+        if is_recommendable(each) and not (each.is_part or each.is_own) and each.is_measured
         if (each.net_share or 0.0) >= WORTHWHILE
     ]
-    found.sort(key=lambda each: each.kind in _LAST)
     best = max(found, key=lambda each: each.net_share or 0.0, default=None)
     if best is None:
         return None
@@ -178,15 +163,8 @@ def _refetches(each: CompareRow) -> float:
 
 def not_recommended_reason(each: CompareRow) -> str:
     """Return why a plan is never recommended; empty if it may be, or if it is not replayed yet."""
-    if each.is_baseline or each.found is None:
-        return ""
-    if _leaves_out_words(each):
-        return LEAVES_OUT_WORDS
-    if _is_rejected(each):
-        return IS_REJECTED
-    if each.is_beyond and each.recoveries is not None:
-        return f"{BEYOND}: {each.recoveries.envelope.reason}"
-    return "" if each.recoveries is None or each.recoveries.expected.is_few else TOO_MANY_REFETCHES
+    evidence = "" if each.recoveries is None else each.recoveries.envelope.reason
+    return "" if each.exclusion is None else each.exclusion.in_full(evidence)
 
 
 def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
@@ -196,21 +174,21 @@ def not_recommended_text(each: CompareRow, best: CompareRow | None) -> str:
         return ""
     if (each.net_share or 0.0) > (0.0 if best is None else best.net_share or 0.0):
         return f"saves more net, but {reason}"
-    return f"{reason}, and it is unknown whether that was needed" if reason == LEAVES_OUT_WORDS else reason
+    return f"{reason}, and it is unknown whether that was needed" if each.exclusion is Exclusion.DROPS_TEXT else reason
 
 
 def not_recommended_legend(contenders: Iterable[CompareRow]) -> str:
-    """Return the legend of the mark for plans that are not recommended; empty if there are none."""
-    reasons = {not_recommended_reason(each).partition(":")[0] for each in contenders}
-    found = " or ".join(words for reason, words in _SHORT_REASONS.items() if reason in reasons)
-    return f"{NOT_RECOMMENDED_MARK} {found}" if found else ""
+    """Return the legend of the marks for plans that are not recommended; empty if there are none."""
+    marks = {each.exclusion: each.excluded_mark for each in contenders}
+    reasons = {mark: [each.short for each in Exclusion if marks.get(each) == mark] for mark in _EXCLUDED_MARKS}
+    return "  ".join(f"{mark} {' or '.join(words)}" for mark, words in reasons.items() if words)
 
 
 def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int) -> Headline | None:
     """Build the line about the safest plan; None if it is the best plan or there is none."""
     if safest is None or best is None or safest.key == best.key or not best.is_measured:
         return None
-    of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
+    of = f"{SAFEST_MARK} safer so far " if waiting else f"{SAFEST_MARK} safer "
     saving = _saving(safest).in_short(ON_SCREEN)
     own = ON_SCREEN.plural(round(_refetches(safest)), "re-fetch")
     instead = ON_SCREEN.whole(round(_refetches(best)))
@@ -240,8 +218,8 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
         return Headline(f"{answered}; w e exports a plan as code", answered)
     saving = _saving(found)
     return Headline(
-        f"{APPLIES_MARK} best plan {answer.can}{so_far}: {saving.in_full(ON_SCREEN)}",
-        f"{APPLIES_MARK} {answer.can}{so_far}: {saving.in_short(ON_SCREEN)}",
+        f"{APPLIES_MARK} best plan {answer.can}{so_far} {saving.in_full(ON_SCREEN)}",
+        f"{APPLIES_MARK} best {answer.can}{so_far} {saving.in_short(ON_SCREEN)}",
         *_gone(found),
         is_good=True,
     )
@@ -259,16 +237,6 @@ def _less_net(safest: CompareRow, best: CompareRow) -> str:
 def _gone(each: CompareRow) -> tuple[str, str]:
     gone = leaves_out(each)
     return (f"leaves out {gone}", f"cuts {gone.replace('tool ', '')}") if gone else ("", "")
-
-
-def _is_rejected(each: CompareRow) -> bool:
-    """Return True if a provider would reject one of its prompts."""
-    hazards = () if each.found is None else each.found.hazards
-    return any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in hazards)
-
-
-def _leaves_out_words(each: CompareRow) -> bool:
-    return each.found is not None and each.found.drops_text
 
 
 def recommended_of(contenders: Sequence[CompareRow]) -> CompareRow | None:
@@ -315,12 +283,12 @@ def headline(
     if best is not None:
         is_safest = safest is not None and safest.key == best.key
         of = "best so far" if waiting else "best plan"
-        of += ", also the safest" if is_safest else ""
+        of += ", also the safest," if is_safest else ""
         short_of = of if waiting else of.replace(" plan", "")
         saving = _saving(best)
         return Headline(
-            f"{BEST_MARK} {of}: {saving.in_full(ON_SCREEN)}",
-            f"{BEST_MARK} {short_of}: {saving.in_short(ON_SCREEN)}",
+            f"{BEST_MARK} {of} {saving.in_full(ON_SCREEN)}",
+            f"{BEST_MARK} {short_of} {saving.in_short(ON_SCREEN)}",
             *_gone(best),
             is_good=True,
         )
@@ -329,9 +297,8 @@ def headline(
     most = _most(contenders, attrgetter("saved_share"))
     if most is None:
         return Headline(NOTHING_SAVES, NOTHING_WORTHWHILE)
-    reason, saving = not_recommended_reason(most), _saving(most)
-    in_full = reason.replace(BEYOND, UNTESTED, 1).replace(TOO_MANY_REFETCHES, f"has {TOO_MANY_REFETCHES}")
-    in_short = _SHORT_REASONS.get(reason.partition(":")[0], "")
+    saving, in_short = _saving(most), "" if most.exclusion is None else most.exclusion.short
+    in_full = not_recommended_reason(most)
     return Headline(saving.why_not(in_full, ON_SCREEN), saving.why_not(in_short, ON_SCREEN, is_short=True))
 
 
@@ -386,7 +353,7 @@ def excluded_from_front(contenders: Iterable[CompareRow]) -> tuple[CompareRow, .
 def _not_beaten(contenders: Iterable[CompareRow]) -> list[CompareRow]:
     known = [each for each in contenders if each.recoveries is not None]
     # In a tie, a built-in plan wins over its copy.
-    known.sort(key=lambda each: each.kind in (PlanKind.YOURS, PlanKind.CURRENT))
+    known.sort(key=attrgetter("is_own"))
     saved = np.array([_saved(each) for each in known], dtype=np.float64)
     needed = np.array([_needed(each) for each in known], dtype=np.int64)
     return [known[at] for at in pareto_front(saved, needed)]
@@ -396,7 +363,7 @@ def front_table(contenders: Sequence[CompareRow], best: CompareRow | None, safes
     """Build the table of the front: a row per plan, with a bar of its saving net and before re-fetches."""
     found = [*front_of(contenders, best, safest), *excluded_from_front(contenders)]
     found.sort(key=lambda each: (_needed(each), _saved(each)))
-    marks = {each.key: NOT_RECOMMENDED_MARK for each in found if not_recommended_reason(each)}
+    marks = {each.key: each.excluded_mark for each in found}
     marks |= {each.key: mark for each, mark in ((safest, SAFEST_MARK), (best, BEST_MARK)) if each is not None}
     most = max((each.found.savings.usd.value or 0.0 for each in found if each.found is not None), default=0.0)
     return Table(COLUMNS, tuple(_row(each, most, marks.get(each.key, "")) for each in found))
@@ -412,14 +379,16 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
     """
     if best is None or each.found is None or each.recoveries is None:
         return ""
+    if each.is_own and (each.net_share or 0.0) > (best.net_share or 0.0):
+        return f"saves more net here; {BEST_MARK} is a built-in plan, since your own may fit this session only"
     if each.key != best.key:
         return _compared_with_best(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"largest saving, gross and net, of the tested plans that {KEEP_WORDS}"
+        return f"largest saving, gross and net, of the tested built-in plans that {KEEP_WORDS}"
     return (
-        f"largest net saving of the tested plans that {KEEP_WORDS}; "
-        f"{one_line(bolder.name)} saves more before re-fetches, but {_terms(bolder)}"
+        f"largest net saving of the tested built-in plans that {KEEP_WORDS}; "
+        f"more is saved before re-fetches with {one_line(bolder.name)}, but {_terms(bolder)}"
     )
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import NeededLater, net_share
+from inspector.replay.analysis.recoveries import Exclusion, NeededLater, net_share
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import PlanFacts
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
@@ -161,9 +161,27 @@ class CompareRow:
         return net_share(self.found.savings, self.recoveries)
 
     @property
-    def is_beyond(self) -> bool:
-        """True if its settings go beyond what has been tried in public."""
-        return self.recoveries is not None and not self.recoveries.envelope.is_tried
+    def is_own(self) -> bool:
+        """True for a plan of the user, which is ranked but never the best plan: that is a built-in one, as in reports.
+
+        A plan that was tuned on this session says nothing about the next one.
+        """
+        return self.kind in (PlanKind.YOURS, PlanKind.CURRENT)
+
+    @property
+    def exclusion(self) -> Exclusion | None:
+        """Why it is never recommended; None if it may be, or if it is not replayed yet."""
+        if self.is_baseline or self.found is None:
+            return None
+        return Exclusion.of(self.recoveries, self.found.hazards, drops_text=self.found.drops_text)
+
+    @property
+    def excluded_mark(self) -> str:
+        """Mark of the row for its exclusion; empty without one, and for the current plan, which has its own mark."""
+        excluded = None if self.is_current else self.exclusion
+        if excluded is None:
+            return ""
+        return UNTESTED_MARK if excluded is Exclusion.UNTESTED else NOT_RECOMMENDED_MARK
 
     @property
     def is_measured(self) -> bool:
@@ -233,7 +251,6 @@ MOST_OF_GROUP: Final = 5
 def compare_table(
     contenders: Sequence[CompareRow],
     best: str = "",
-    passed_over: Collection[str] = (),
     safest: str = "",
     applicable: str = "",
     *,
@@ -243,15 +260,13 @@ def compare_table(
     """Build the table of all results so far. Plans with equal sort values are ordered by their saving.
 
     The session with nothing cut, the current plan and the recommended plans come first, then the groups of
-    `PlanPurpose`: in each the plans that the agent can apply, the others, those of `passed_over`, and those beyond what
-    has been tried.
+    `PlanPurpose`: in each the plans that the agent can apply, the others, the not recommended and the untested ones.
 
     Of the applicable parts of plans only the best gets a row, if it is the best applicable plan.
 
     Args:
         contenders: The plans.
         best: Key of the best plan.
-        passed_over: Keys of plans marked as not recommended.
         safest: Key of the safest plan.
         applicable: Key of the best plan that the session's agent can apply.
         opened: Groups with all their rows.
@@ -263,8 +278,7 @@ def compare_table(
         [each for each in contenders if not each.is_idle and (not each.is_part or each.key == applicable)]
     )
     shown.sort(key=lambda each: (each.is_baseline, each.key == best, each.saved_share), reverse=True)
-    marks = dict.fromkeys(passed_over, NOT_RECOMMENDED_MARK)
-    marks |= {each.key: UNTESTED_MARK for each in shown if each.is_beyond and not each.is_current}
+    marks = {each.key: each.excluded_mark for each in shown}
     marks |= {safest: SAFEST_MARK} | {best: BEST_MARK}
     if not any(each.is_current for each in shown):
         marks |= {each.key: CURRENT_MARK for each in shown if each.is_baseline}
@@ -274,14 +288,14 @@ def compare_table(
     others = [each for each in shown if each not in first]
     for place, purpose in enumerate(PlanPurpose):
         members = [each for each in others if PlanPurpose.of(each.plan) is purpose]
-        members.sort(key=lambda each: (_tier(each, passed_over), -(each.net_share or 0.0)))
+        members.sort(key=lambda each: (_tier(each), -(each.net_share or 0.0)))
         is_open = is_unfolded or purpose in opened
         group = TIERS * (place + 1)
         if members:
             words = _title_words(purpose, len(members), is_open=is_open)
             rows.append(FigureRow(purpose, {}, style="table--name", is_first=True, words=words, group=group))
         rows += [
-            replace(_row(each, baseline, marks.get(each.key, "")), group=group + _tier(each, passed_over))
+            replace(_row(each, baseline, marks.get(each.key, "")), group=group + _tier(each))
             for each in (members if is_open else members[:MOST_OF_GROUP])
         ]
     if idle:
@@ -300,11 +314,9 @@ IDLE: Final = 1_000
 """Group of the plans that changed nothing; the row for all of them is in the next one."""
 
 
-def _tier(each: CompareRow, passed_over: Collection[str]) -> int:
-    if each.is_beyond:
-        return 3
-    if each.key in passed_over:
-        return 2
+def _tier(each: CompareRow) -> int:
+    if each.excluded_mark:
+        return 3 if each.excluded_mark == UNTESTED_MARK else 2
     return 0 if each.can_be_applied else 1
 
 

@@ -31,12 +31,10 @@ from inspector.ui.compare.best import (
     applicable_of,
     applicable_part,
     best_of,
-    excluded_from_front,
     front_of,
     front_table,
     headlines,
     not_recommended_legend,
-    not_recommended_reason,
     not_recommended_text,
     parts_of,
     recommended_of,
@@ -47,7 +45,6 @@ from inspector.ui.compare.rows import (
     APPLIES_MARK,
     NEVER_APPLIED,
     NOTHING_CUT,
-    UNTESTED_MARK,
     CompareRow,
     PlanKind,
     PlanPurpose,
@@ -107,14 +104,14 @@ class PlansTable(FigureTable):
     first, then the others by net saving, then those that are not recommended (✗) or untested (?). Green figures
     save over their whole net range. F shows the Pareto front: the plans where no other saves more and is needed
     less often, from the most careful to the boldest, each with a bar of its saving net and before re-fetches. ★ is
-    the tried plan with the largest net saving. ◆ is a safer one: the fewest expected re-fetches, among plans that
-    save at least half as much if there are any. Both keep every user and assistant message; ✗ marks plans that do
-    not. ✓ marks plans that the agent of this session can apply through its settings or the hook, or the applicable
-    part of a plan if that part saves most. `*` uses the best plan that the agent can apply, otherwise ★. "changed"
-    counts calls with a prompt that differs from the previous one before its end and is written to the cache again.
-    "applied" is the first call a plan changes. "risks" counts the kinds of risks. "breaks even" is the first call
-    from which a plan costs less in total. Plans that were never applied share one row, which unfolds. Tokens left
-    of cut texts are accurate to a few tokens; `inspector compare` counts them exactly."""
+    the tested built-in plan with the largest net saving, as on the main screen; your own plans are only ranked. ◆ is
+    a safer one: the fewest expected re-fetches, among plans that save at least half as much if there are any. Both
+    keep every user and assistant message. ✓ marks plans that the agent of this session can apply through its settings
+    or the hook, or the applicable part of a plan if that part saves most. `*` uses the best plan that the agent can
+    apply, otherwise ★. "changed" counts calls with a prompt that differs from the previous one before its end and is
+    written to the cache again. "applied" is the first call a plan changes. "risks" counts the kinds of risks. "breaks
+    even" is the first call from which a plan costs less in total. Plans that were never applied share one row, which
+    unfolds. Tokens left of cut texts are accurate to a few tokens; `inspector compare` counts them exactly."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
@@ -321,19 +318,12 @@ class CompareScreen(AnalysisScreen):
         best = "" if self._best is None else self._best.key
         safest, applicable = safest_of(contenders), applicable_of(contenders)
         self._recommended = recommended_of(contenders)
-        passed_over = [
-            each
-            for each in contenders
-            if not_recommended_reason(each) and not (each.is_current or each.is_idle or each.is_part or each.is_beyond)
-        ]
         if self.shows_front:
-            passed_over = list(excluded_from_front(contenders))
             self.plans.table = front_table(contenders, self._best, safest)
         else:
             self.plans.table = compare_table(
                 contenders,
                 best,
-                [each.key for each in passed_over],
                 "" if safest is None else safest.key,
                 "" if applicable is None else applicable.key,
                 opened=self._opened,
@@ -356,10 +346,9 @@ class CompareScreen(AnalysisScreen):
             away = f" · {folded} never applied (hidden)" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
-        untested = (
-            f"{UNTESTED_MARK} untested" if any(row.mark == UNTESTED_MARK for row in self.plans.table.rows) else ""
-        )
-        legends = [not_recommended_legend(passed_over), untested, self._about_applicable(), legend_of(self.plans.table)]
+        of_rows = (self._contenders.get(str(row.key)) for row in self.plans.table.rows)
+        excluded = not_recommended_legend(filter(None, of_rows))
+        legends = [excluded, self._about_applicable(), legend_of(self.plans.table)]
         about_marks = filter(None, legends)
         # The front's table has no such column.
         terms = (NEEDED_PHRASES[-1], *((APPLIED,) if self.plans.shows("fires") else ()))
@@ -391,7 +380,7 @@ class CompareScreen(AnalysisScreen):
         is_best = self._best is not None and each.key == self._best.key
         contenders = self._contenders.values()
         others = front_of(contenders, self._best, safest_of(contenders)) if is_best or self.shows_front else ()
-        reason = why(each, self._best, others) if is_best or each in others else ""
+        reason = why(each, self._best, others) if is_best or each.is_own or each in others else ""
         pane.border_title = Content(one_line(each.name))
         passed_over = not_recommended_text(each, self._best)
         nothing_cut = self._contenders[BASELINE].found

@@ -23,11 +23,12 @@ from inspector.ui.miss_glyphs import dollars, no_misses_text
 if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_misses import CacheMisses
-    from inspector.replay.analysis.recoveries import Recoveries
+    from inspector.replay.analysis.recoveries import Exclusion, Recoveries
     from inspector.replay.sessions import SubagentCosts
     from inspector.report.export import AgentSupport
     from inspector.report.recovery_words import PlanSaving
     from inspector.ui.outcome import Outcome
+    from inspector.ui.plan.results import Risks
 
 HOW_TO_PRICE = "z m prices it as another model"
 
@@ -91,6 +92,7 @@ class CostSummary:
         until: Costs up to the selected call; None at the present.
         recoveries: Cut text that was needed later, priced; of the plan's previous values until computed, None before.
         is_settled: True if `recoveries` is of these values.
+        exclusion: Why the plan is never recommended; None if it may be, and until computed.
         priced_as: Model that prices every call although others answered; empty for the recorded models.
         as_recorded: Cost at the recorded models, dollars; None if these price the calls.
     """
@@ -109,25 +111,21 @@ class CostSummary:
     until: CostUntil | None = None
     recoveries: Recoveries | None = None
     is_settled: bool = False
+    exclusion: Exclusion | None = None
     priced_as: str = ""
     as_recorded: Figure | None = None
 
-    @property
-    def is_untested(self) -> bool:
-        """True for a plan without public evidence, which is never recommended."""
-        return self.recoveries is not None and not self.recoveries.envelope.is_tried
-
 
 def summarize(
-    outcome: Outcome, call: int | None = None, recoveries: Recoveries | None = None, *, is_settled: bool = False
+    outcome: Outcome, call: int | None = None, risks: Risks | None = None, *, is_settled: bool = False
 ) -> CostSummary:
     """Summarize a plan's figures next to the recorded ones.
 
     Args:
         outcome: Replay of the plan.
         call: The selected call; None for the next one, not yet made.
-        recoveries: Cut text that was needed later, priced; None until computed.
-        is_settled: `recoveries` is of this replay, not of an earlier value of a limit.
+        risks: The plan's risks; None until computed.
+        is_settled: `risks` are of this replay, not of an earlier value of a limit.
     """
     before, totals, inputs = outcome.baseline.figures, outcome.totals, outcome.inputs
     pays_off = totals.break_even_call.value
@@ -147,8 +145,9 @@ def summarize(
         as_recorded=outcome.as_recorded,
         copied=billed_before(session.copied_calls, len(session.calls)),
         until=_until(outcome, call),
-        recoveries=recoveries,
+        recoveries=None if risks is None else risks.needed,
         is_settled=is_settled,
+        exclusion=None if risks is None or not outcome.is_planned else risks.exclusion,
         advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.lacking(models)),
     )
 
@@ -258,8 +257,8 @@ def planned_line(summary: CostSummary, plan_name: str) -> Line:
         recorded, planned, saved = summary.until.recorded, summary.until.planned, summary.until.saved
     amount = _dollars(cost_consistent_with_saving(recorded, planned))
     found = summary.recoveries
-    # `untested` needs the room of the word.
-    words = f"{'' if summary.is_untested and (saved.value or 0) > 0 else 'with '}{plan_name} "
+    # The exclusion needs the room of the word.
+    words = f"{'' if summary.exclusion and (saved.value or 0) > 0 else 'with '}{plan_name} "
     return (
         *_cost(summary),
         LineText(((words, _TEXT), (amount, _FIGURE)), 2, (("→ ", _TEXT), (amount, _FIGURE))),
@@ -324,10 +323,13 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
     recommended = recommended_words(best, format_name, is_searching=is_searching)
     if recommended is not None:
         saving = recommended.saving
-        of, saves = (f"{saving.name} saves ", _TEXT), (saving.amount(ON_SCREEN), _SAVED)
-        shortest = LineText(((f"{saving.name}: ", _TEXT), saves), 1)
-        shorter = LineText((of, saves, *keys), 3, LineText((of, saves), 3, shortest))
-        found = LineText(((f"{recommended.label}: ", _TEXT), of, saves, *keys), 3, shorter)
+        saves, name = (saving.amount(ON_SCREEN), _SAVED), (f" with {saving.name}", _TEXT)
+        best_of, of = ((f"{BEST_PLAN} saves ", _TEXT), saves), ((f"{recommended.label} saves ", _TEXT), saves)
+        # The name goes before the words that say what it is.
+        forms = ((*of, name, *keys), (*of, name), (*best_of, name, *keys), (*best_of, name), (*best_of, *keys))
+        found = LineText(best_of, 1)
+        for form in reversed(dict.fromkeys(forms)):
+            found = LineText(form, 3, found)
         if best.is_complete and recommended.answer.is_lacking:
             return (found, LineText(((recommended.answer.can_apply(NONE_RECOMMENDED), _TEXT),), 4))
         return (found,)
@@ -335,6 +337,9 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
         return (LineText(((SEARCHING, _TEXT),), 3),)
     why = NOTHING_WORTHWHILE if best.is_complete else "session too long to try every plan"
     return (LineText(((f"{why} (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT)), 3),)
+
+
+BEST_PLAN: Final = "best plan"
 
 
 class Recommended(NamedTuple):
@@ -350,6 +355,21 @@ class Recommended(NamedTuple):
     saving: PlanSaving
     answer: AgentSupport
 
+    @property
+    def brief(self) -> str:
+        """Return `best plan saves net $2.44 to $2.63`."""
+        return f"{BEST_PLAN} saves {self.saving.amount(ON_SCREEN)}"
+
+    @property
+    def in_short(self) -> str:
+        """Return `best plan saves net $2.44 to $2.63 with newest ten`."""
+        return f"{BEST_PLAN} {self.saving.in_short(ON_SCREEN)}"
+
+    @property
+    def in_full(self) -> str:
+        """Return `best plan OpenCode can apply saves net $2.44 to $2.63 with newest ten`."""
+        return f"{self.label} {self.saving.in_short(ON_SCREEN)}"
+
 
 def recommended_words(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Recommended | None:
     """Describe the recommended plan; None without any.
@@ -363,7 +383,7 @@ def recommended_words(best: BestPlan | None, format_name: str, *, is_searching: 
     if best is None or found is None:
         return None
     answer, name = answer_for(format_name, found.plan), display_name(found.plan.name, found.plan.to_specs())
-    label = f"best plan {answer.can}" if best.applicable is not None else "best plan"
+    label = f"{BEST_PLAN} {answer.can}" if best.applicable is not None else BEST_PLAN
     saving = plan_saving(one_line(name), found.savings, found.recoveries)
     return Recommended(f"{label} so far" if is_searching else label, saving, answer)
 
@@ -376,8 +396,8 @@ def _saving(summary: CostSummary, saved: Figure) -> Line:
     amount = ON_SCREEN.qualified(ON_SCREEN.dollars(abs(saved.value)), saved.known)
     if saved.value < 0:
         return (LineText(((f"costs {amount} more{share}{of}", _LOST),), 0, ((f"costs {amount} more", _LOST),)),)
-    if summary.is_untested:
-        mark = (", untested", _ATTENTION)
+    if summary.exclusion is not None:
+        mark = (f", {summary.exclusion.short}", _ATTENTION)
         return (LineText(((f"saves {amount}{share}{of}", _FIGURE), mark), 0, ((f"saves {amount}", _FIGURE), mark)),)
     # Green only if the plan saves at worst.
     is_sure = summary.is_settled and summary.recoveries is not None and summary.recoveries.is_sure

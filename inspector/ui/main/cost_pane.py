@@ -149,8 +149,7 @@ class CostPane(FailSafePane, can_focus=True):
         session, outcome = self.controller, self.controller.outcome
         if outcome is not None:
             risks = session.risks or session.earlier_risks
-            needed = None if risks is None else risks.needed
-            self.summary = summarize(outcome, session.call, needed, is_settled=session.risks is not None)
+            self.summary = summarize(outcome, session.call, risks, is_settled=session.risks is not None)
 
     def _show_answers(self) -> None:
         self.refresh()

@@ -145,9 +145,8 @@ def avoidable(found: CacheMisses, best: Recommended | None, change: LifetimeChan
     amount = f"avoidable: {dollars(could)}" if could.value else "no avoidable cache misses"
     of_all = f" of {dollars(lost)} in cache misses" if could.value else f" ({dollars(lost)} in all)"
     misses, short_misses = ([f"{amount}{of_all}"], [amount]) if lost.value else ([], [])
-    short_plan = [] if best is None else [best.saving.in_short(ON_SCREEN)]
-    plan = [] if best is None else [f"{best.label}: {short_plan[0]}"]
-    wordings = [misses + plan, misses + short_plan, short_misses + plan, short_misses + short_plan]
+    plan, short_plan, brief_plan = ([], [], []) if best is None else ([best.in_full], [best.in_short], [best.brief])
+    wordings = [first + then for first in (misses, short_misses) for then in (plan, short_plan, brief_plan)]
     if misses and could.value and change is not None and (change.misses or 0) > 0 and (change.saved_usd or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
         kept, saved = duration(change.seconds), dollars(change.figure("saved_usd"))
@@ -351,7 +350,7 @@ def without_price(best: Recommended | None, advice: str) -> tuple[str, ...]:
     lines = [f"{one_line(advice)}"] if advice else []
     lines.append("S prices it as another model")
     if best is not None:
-        lines.insert(0, f"{best.label}: {best.saving.in_short(ON_SCREEN)}")
+        lines.insert(0, best.in_full)
     return tuple(lines)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.recoveries import Exclusion
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
@@ -192,6 +193,12 @@ class Risks:
     hazards: tuple[Hazard, ...]
     needed: Recoveries | None = None
     prices: BreakpointPrices | None = None
+
+    @property
+    def exclusion(self) -> Exclusion | None:
+        """Why the plan is never recommended; None if it may be, and until computed."""
+        found = self.needed
+        return None if found is None else Exclusion.of(found, self.hazards, drops_text=found.drops_text)
 
     def lines(self) -> tuple[str, ...]:
         """Return one line per risk, the worst first."""
