@@ -609,18 +609,21 @@ class ClaudeCodeInterpreter(RecordInterpreter):
     def _respond(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         message = record.message
         identifier = (message is not None and message.id) or record.request or record.uuid or ""
+        reported = usage_of(message.usage if message is not None else None)
         response = self._responses.get(identifier)
-        if response is None or not self._continues(record, thread, response):
+        if response is None or not self._continues(record, reported, thread, response):
             response = self._begin_response(record, identifier, thread, turn)
         self.builder.add_blocks(response.message, blocks)
         for block in blocks:
             response.characters += block.characters
             if block.kind is BlockKind.TOOL_CALL:
                 self._tool_names[block.tool_call_id] = block.tool_name
-        self._report_usage(record, response)
+        self._report_usage(record, reported, response)
         return response.message
 
-    def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: ClaudeCodeResponse) -> bool:
+    def _continues(
+        self, record: ClaudeCodeRecord, reported: Usage | None, thread: ClaudeCodeThread, response: ClaudeCodeResponse
+    ) -> bool:
         """Return True if a line continues a known response with its id.
 
         Gateways may repeat ids, so only the thread's last response, or one with the same request id, is continued.
@@ -630,7 +633,6 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         request = record.request or ""
         if response.request and request and response.request != request:
             return False
-        reported = usage_of(record.message.usage if record.message is not None else None)
         is_same_prompt = are_of_one_response(response.usage, reported)
         is_next = response.message == thread.response and thread.user == NONE
         if request and response.request:
@@ -654,9 +656,8 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         thread.response, thread.user, thread.awaits_summary = message, NONE, False
         return response
 
-    def _report_usage(self, record: ClaudeCodeRecord, response: ClaudeCodeResponse) -> None:
+    def _report_usage(self, record: ClaudeCodeRecord, reported: Usage | None, response: ClaudeCodeResponse) -> None:
         call = self.builder.calls[response.call]
-        reported = usage_of(record.message.usage if record.message is not None else None)
         response.usage = response.usage or reported
         usage = later(call.usage, reported)
         if usage is not None and not response.is_complete:
