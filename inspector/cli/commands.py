@@ -28,16 +28,15 @@ class CommandModule(Protocol):
 
 
 class Command(NamedTuple):
-    """One command, with a summary of half a line."""
+    """One command, implemented by the module of its name, with a summary of half a line."""
 
     name: str
     summary: str
     description: str
     examples: tuple[str, ...]
-    module: str
 
     def load(self) -> CommandModule:
-        return cast("CommandModule", import_module(self.module))
+        return cast("CommandModule", import_module(f"inspector.cli.{self.name}"))
 
 
 COMMANDS = {
@@ -52,7 +51,6 @@ COMMANDS = {
                 "tour of the screen runs until you press a key."
             ),
             ("inspector demo", "inspector demo --play", "inspector demo --play --speed 2", "inspector demo --list"),
-            "inspector.cli.demo",
         ),
         Command(
             "live",
@@ -64,7 +62,6 @@ COMMANDS = {
                 "settings."
             ),
             ("inspector live", "inspector live --alerts", "inspector live --home ~/.claude/projects --json"),
-            "inspector.cli.live",
         ),
         Command(
             "status",
@@ -81,7 +78,6 @@ COMMANDS = {
                 "inspector status --install claude --yes",
                 "inspector status --install tmux",
             ),
-            "inspector.cli.status",
         ),
         Command(
             "report",
@@ -96,7 +92,6 @@ COMMANDS = {
                 "inspector report session.jsonl --strategy tiered-stale --strategy tiered-stale:data=200",
                 "inspector report session.jsonl --plan careful --plan tuned.toml --format json -o report.json",
             ),
-            "inspector.cli.report",
         ),
         Command(
             "why",
@@ -113,7 +108,6 @@ COMMANDS = {
                 "inspector why session.jsonl --switch claude-sonnet-4-6 --at 80",
                 "inspector why session.jsonl --format json",
             ),
-            "inspector.cli.why",
         ),
         Command(
             "tune",
@@ -130,7 +124,6 @@ COMMANDS = {
                 "inspector tune sessions/ --max-needed 1 --keep Read --report tuned.html --format html",
                 "inspector tune sessions/ --strategy anthropic-clear-tool-uses --export anthropic",
             ),
-            "inspector.cli.tune",
         ),
         Command(
             "recall",
@@ -148,7 +141,6 @@ COMMANDS = {
                 "inspector recall toolu_01iclFeG --json",
                 'inspector recall --search "rate limit retry"',
             ),
-            "inspector.cli.recall",
         ),
         Command(
             "hook",
@@ -164,7 +156,6 @@ COMMANDS = {
                 "inspector hook stats",
                 "inspector hook uninstall --agent claude-code",
             ),
-            "inspector.cli.hook",
         ),
         Command(
             "files",
@@ -182,7 +173,6 @@ COMMANDS = {
                 "inspector files session.jsonl router.py --diff 10 50",
                 "inspector files session.jsonl --changelog --format md",
             ),
-            "inspector.cli.files",
         ),
         Command(
             "mcp",
@@ -194,7 +184,6 @@ COMMANDS = {
                 "files are read, and nothing is written except the index of recall."
             ),
             ("inspector mcp", "inspector mcp session.jsonl", "inspector mcp ~/.claude/projects --allow-secrets"),
-            "inspector.cli.mcp",
         ),
         Command(
             "export",
@@ -211,7 +200,6 @@ COMMANDS = {
                 "inspector export --plan tuned.toml --to langchain -o middleware.py",
                 "inspector export --list",
             ),
-            "inspector.cli.export",
         ),
         Command(
             "serve",
@@ -222,7 +210,6 @@ COMMANDS = {
                 "goes to the browser."
             ),
             ("inspector serve session.jsonl", "inspector serve ~/.claude/projects --port 8765"),
-            "inspector.cli.serve",
         ),
         Command(
             "screenshot",
@@ -236,7 +223,6 @@ COMMANDS = {
                 "inspector screenshot session.jsonl --keys 'question_mark' -o help.png",
                 "inspector screenshot session.jsonl --chart --strategy tiered-stale -o chart.svg",
             ),
-            "inspector.cli.screenshot",
         ),
         Command(
             "compact",
@@ -249,7 +235,6 @@ COMMANDS = {
                 "inspector compact session.jsonl --strategy tiered-stale",
                 "inspector compact session.jsonl --strategy tiered-stale --call 40 --format openai",
             ),
-            "inspector.cli.compact",
         ),
         Command(
             "compare",
@@ -266,7 +251,6 @@ COMMANDS = {
                 "inspector compare --before old-sessions/ --after new-sessions/ --format html -o receipt.html",
                 "inspector compare --at 2026-11-01 ~/.claude/projects --effect 5%",
             ),
-            "inspector.cli.compare",
         ),
         Command(
             "check",
@@ -277,7 +261,6 @@ COMMANDS = {
                 "errors exceed the threshold."
             ),
             ("inspector check session.jsonl", "inspector check ~/.claude/projects --format json --threshold 0.5"),
-            "inspector.cli.check",
         ),
         Command(
             "convert",
@@ -290,7 +273,6 @@ COMMANDS = {
                 "inspector convert session.jsonl --to openai",
                 "inspector convert session.jsonl --to atif --what conversation -o trajectory.json",
             ),
-            "inspector.cli.convert",
         ),
         Command(
             "strategies",
@@ -300,7 +282,6 @@ COMMANDS = {
                 "--plans, lists built-in and saved plans."
             ),
             ("inspector strategies", "inspector strategies tiered-stale", "inspector strategies --plans"),
-            "inspector.cli.strategies",
         ),
         Command(
             "formats",
@@ -311,7 +292,6 @@ COMMANDS = {
                 "this version does not know, by agent version."
             ),
             ("inspector formats", "inspector formats session.jsonl", "inspector formats --json ~/.claude/projects"),
-            "inspector.cli.formats",
         ),
         Command(
             "help",
@@ -321,7 +301,6 @@ COMMANDS = {
                 "plan; without a topic, the list of topics. On a terminal, pages are rendered and shown in a pager."
             ),
             ("inspector help", "inspector help figures", "inspector help tiered-stale"),
-            "inspector.cli.help",
         ),
         Command(
             "doctor",
@@ -333,7 +312,6 @@ COMMANDS = {
                 "is 3 if there is a problem."
             ),
             ("inspector doctor",),
-            "inspector.cli.doctor",
         ),
         Command(
             "clean",
@@ -344,7 +322,6 @@ COMMANDS = {
                 "sessions, settings or plans, and no other files in those folders."
             ),
             ("inspector clean", "inspector clean results recall --yes"),
-            "inspector.cli.clean",
         ),
         Command(
             "completions",
@@ -354,7 +331,6 @@ COMMANDS = {
                 "their parameters; without a shell name, prints instructions."
             ),
             ('eval "$(inspector completions bash)"', "inspector completions zsh"),
-            "inspector.cli.completions",
         ),
     )
 }
