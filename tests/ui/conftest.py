@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from inspector.tokens.counter import Counter, load_counter
+from inspector.tokens.tokenizer import TokenizerCounter
 from inspector.ui.toolkit.failures import failures_log
 from tests.ui import waiting
 from tests.ui.facade import note_screens, started
@@ -16,9 +19,10 @@ from tests.ui.stylesheets import read_once
 
 
 @pytest.fixture(scope="session")
-def counter() -> Counter:
-    """One tokenizer for all tests: building it takes longer than most of them."""
-    return load_counter()
+def counter() -> Iterator[Counter]:
+    """One tokenizer for all tests, which encodes each text once: building it takes longer than most of them."""
+    with mock.patch.object(TokenizerCounter, "encode", cache(TokenizerCounter.encode)):
+        yield load_counter()
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60
 """Seconds before something is taken never to happen: many, for a machine that is busy with other things."""
-FRAMES_LEFT_OUT = 30
-"""Frames of a screen left out after each that is painted."""
+FRAMES_A_PAINTED_ONE = 30
+"""Frames of a screen of which the last is painted."""
 LOOKS = (0.002, 0.005, 0.01, 0.02)
 """Seconds between looks whether something has happened, the last of them from then on."""
 SECONDS_UNTOLD = 0.1
@@ -104,10 +104,10 @@ send_each_a_message = Pilot._wait_for_screen
 """Textual's own way: every widget has then let go of the message it handled before."""
 
 
-def few_frames(asked: int = FRAMES_LEFT_OUT) -> AbstractContextManager[None]:
-    """Paint the first frame of each screen, and one of so many from then on."""
+def few_frames(asked: int = FRAMES_A_PAINTED_ONE) -> AbstractContextManager[None]:
+    """Paint one of so many frames of each screen, for tests that read the screen themselves."""
     since: WeakKeyDictionary[Compositor, Iterator[int]] = WeakKeyDictionary()
-    return _frames_where(lambda compositor: next(since.setdefault(compositor, count())) % asked == 0)
+    return _frames_where(lambda compositor: next(since.setdefault(compositor, count(1))) % asked == 0)
 
 
 @contextmanager
@@ -129,8 +129,22 @@ def _frames_where(is_due: Callable[[Compositor], bool]) -> Iterator[None]:
         yield
 
 
+class NothingKept:
+    """A cache of a strip that stays empty: most strips are drawn once, and making their seven caches takes longer."""
+
+    def get(self, *_: object) -> None:
+        """Find nothing."""
+
+    def __setitem__(self, *_: object) -> None:
+        pass
+
+
+NOTHING_KEPT = NothingKept()
+
+
 def use_in_textual(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the test driver wait like this."""
+    monkeypatch.setattr("textual.strip.FIFOCache", lambda _: NOTHING_KEPT)
     for module in ("textual.app", "textual.pilot"):
         monkeypatch.setattr(f"{module}.wait_for_idle", wait_for_idle)
     monkeypatch.setattr(Pilot, "_wait_for_screen", wait_for_screen)
