@@ -130,3 +130,23 @@ def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     for name in ("NO_COLOR", "FORCE_COLOR", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+SEARCHED: dict[str, object] = {}
+
+
+@pytest.fixture
+def searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best plan of a session at a price is searched once a process, not for every command, format and test."""
+    from inspector.report import session_report
+
+    search = session_report._best_plan
+
+    def best_plan(baseline, options, progress):
+        inputs = baseline.inputs
+        terms = (baseline.history.session.path, baseline.figures, inputs.cache, inputs.window, options.beyond)
+        if repr(terms) not in SEARCHED:
+            SEARCHED[repr(terms)] = search(baseline, options, progress)
+        return SEARCHED[repr(terms)]
+
+    monkeypatch.setattr(session_report, "_best_plan", best_plan)

@@ -23,6 +23,8 @@ from tempfile import TemporaryDirectory
 STREAMS = (("in", os.O_RDONLY), ("out", os.O_WRONLY | os.O_CREAT), ("err", os.O_WRONLY | os.O_CREAT))
 LEFT_OUT = ("inspector.ui", "inspector.adapters", "inspector.cli.mcp", "inspector.__main__")
 """Not needed by commands, or only with a library that takes longer to import than everything else."""
+READ_FIRST = ("genai_prices.data_snapshot", "rich.live")
+"""Libraries that most commands import late."""
 
 one_at_a_time = threading.Lock()
 
@@ -97,10 +99,14 @@ def _run(asked: dict[str, str]) -> None:
 
 if __name__ == "__main__":
     import inspector
+    from inspector.tokens import counter
 
     for module in pkgutil.walk_packages(inspector.__path__, "inspector."):
         if not module.name.startswith(LEFT_OUT):
             import_module(module.name)
+    for late in READ_FIRST:
+        import_module(late)
+    counter.shared_counter().prepare()
     gc.collect()
     gc.freeze()
     serve(os.fdopen(os.dup(0), "rb"), os.dup(1))

@@ -22,6 +22,7 @@ from tests.test_samples import prompt, usages
 
 SAMPLES = ROOT / "sample_sessions"
 BEST = "hermes-proactive-prune"
+pytestmark = pytest.mark.usefixtures("searched_once")
 
 ROWS, COLUMNS = 24, 80
 

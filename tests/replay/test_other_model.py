@@ -22,6 +22,7 @@ from tests.replay.synthetic import CharacterTable, SessionBuilder
 from tests.replay.test_cache_misses import GPT, OPUS, READS_ALL, STEP, Call, Script
 
 SAMPLE = ROOT / "sample_sessions" / "security-agent.jsonl"
+pytestmark = pytest.mark.usefixtures("searched_once")
 TODAY = datetime(2026, 11, 28, tzinfo=UTC).timestamp()
 
 
