@@ -11,7 +11,7 @@ from collections import Counter
 from tests.conftest import ROOT
 
 MOST_MODULES = 430
-MOST_LINES = 134_962
+MOST_LINES = 134_836
 
 
 def room_sizes() -> tuple[Counter[str], Counter[str]]:

@@ -47,13 +47,7 @@ class ChangeSource(StrEnum):
 
 @dataclass(frozen=True)
 class ChangelogEntry:
-    """A change to a file.
-
-    Attributes:
-        what: One sentence on the change or its purpose; recorded text, not made safe.
-        added: Number of added lines, or None if unknown.
-        removed: Number of removed lines, or None if unknown.
-    """
+    """A change in one sentence of recorded text, not made safe, with added and removed lines or None."""
 
     event: FileEvent
     what: str

@@ -135,13 +135,7 @@ class FileContent:
         total: int | None = None,
         ends_with_newline: bool | None = None,
     ) -> FileContent:
-        """Return the content after some of its lines were shown.
-
-        If they differ from the known lines, something else changed the file, and all other lines become unknown.
-
-        Args:
-            ends_with_newline: True if its last line does, None if not shown.
-        """
+        """Return the content after lines were shown; if they differ, all other lines become unknown."""
         shown = LineRun(first, tuple(lines))
         if total is not None and first == 1 and len(lines) >= total:
             known = (

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownLines:
-    """Lines of a file in a result.
-
-    Attributes:
-        total: Number of lines in the file, if known.
-        ends_with_newline: True if its last line does, None if unknown.
-        path: The file, if named in the result; otherwise empty.
-    """
+    """Lines of a file in a result, which may name the file, its number of lines and its end."""
 
     lines: tuple[str, ...]
     first: int = 1
@@ -74,14 +68,7 @@ _NO_FILE = re.compile(
 
 
 def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int] | None:
-    """Parse the numbered lines at the beginning of a text.
-
-    Args:
-        manner: Index of the numbering style; any if None.
-
-    Returns:
-        Number of the first line, the lines, and the style; None if the text does not begin with a numbered line.
-    """
+    """Parse numbered lines at a text's beginning; return the first number, the lines and the style, or None."""
     for index, (line, lines) in enumerate(_NUMBERED):
         if manner not in (None, index) or not (run := lines.match(text)) or not run[0]:
             continue

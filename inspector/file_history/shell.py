@@ -102,10 +102,7 @@ def shell_effects(arguments: Mapping[str, Any]) -> ShellEffects | None:
 
 
 def first_word(command: str) -> str:
-    """Return the name of the program that a command starts, after changes of folder; empty if it is not literal.
-
-    A literal word has no variables or quotes and is not a shell keyword.
-    """
+    """Return the program that a command starts after changes of folder, a literal word; otherwise empty."""
     rest = _without_cd(command)[0]
     found = _PROGRAM.match(rest)
     word = "" if found is None else posixpath.basename(found["word"])

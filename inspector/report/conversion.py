@@ -444,19 +444,7 @@ PARTS = ("context", "conversation")
 
 
 def convert(session: Session, form: str, part: str = "context") -> tuple[dict[str, Any], Losses]:
-    """Convert a session to another format.
-
-    Args:
-        form: One of `FORMS`.
-        part: One of `PARTS`.
-
-    Returns:
-        The document, and the content it lacks.
-
-    Raises:
-        TextUnavailableError: The session's file no longer holds a text.
-        KeyError: The format is unknown.
-    """
+    """Convert a session; return the document and its losses. Raises `TextUnavailableError` or `KeyError`."""
     losses = Losses()
     selection = select(session, losses, whole=part == "conversation", with_subagents=form == "atif")
     return FORMS[form](session, selection, losses), losses

@@ -686,15 +686,7 @@ COMPACTION_SETTINGS: Final[dict[str, CompactionSetting]] = {
 
 
 def export_compaction(agent: str, threshold: int, window: int | None) -> Exported:
-    """Write a threshold as the configuration of an agent.
-
-    Args:
-        threshold: Tokens at which it is to compact.
-        window: The model's context window in tokens; None if unknown.
-
-    Raises:
-        ExportError: The agent is unknown, or cannot be configured that way.
-    """
+    """Write a threshold as an agent's configuration. Raises `ExportError` if the agent has none for it."""
     if agent not in COMPACTION_SETTINGS:
         raise ExportError(f"no compaction setting for {agent}; supported: {', '.join(COMPACTION_SETTINGS)}")
     return COMPACTION_SETTINGS[agent].write(threshold, window)

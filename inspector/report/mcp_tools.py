@@ -167,14 +167,7 @@ class SessionMemory:
         return self._page("changes", entries, len(changes), offset, {"session_id": history.session.identifier})
 
     def context_report(self, session_id: str | None = None) -> dict[str, Any]:
-        """Return the content of the next call's prompt by kind and tool, and results superseded by a later one.
-
-        Args:
-            session_id: A part of a session's id; defaults to the newest session.
-
-        Raises:
-            InspectorError: The session does not exist, or has no call.
-        """
+        """Return the next prompt's content, in a named or the newest session. Raises `InspectorError`."""
         _check(session_id=session_id)
         session = self._session(session_id)
         if not session.calls:

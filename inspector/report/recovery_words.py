@@ -131,12 +131,7 @@ class PlanSaving(NamedTuple):
         return f"{self.in_short(numbers)}, after {refetches}; {self.gross(numbers)} gross"
 
     def why_not(self, reason: str, numbers: NumberFormat, *, is_short: bool = False) -> str:
-        """Explain why nothing is recommended although this plan saves most before re-fetches.
-
-        Args:
-            reason: Why it is not recommended: `it is untested`; empty for its re-fetches.
-            is_short: Leave out the gross saving.
-        """
+        """Explain why the plan that saves most is not recommended: a reason, or without one its re-fetches."""
         why = reason or net_after_words(self.net, self.expected, numbers)
         gross = "" if is_short else f" is {self.gross(numbers)}"
         return f"{NOTHING_WORTHWHILE}: largest saving{gross} with {self.name}, but {why}"
@@ -191,10 +186,7 @@ def recovery_words(
 
 
 def breakpoint_words(prices: Sequence[tuple[str, float]], numbers: NumberFormat) -> str:
-    """Return the cost by breakpoint rule, the assumed one first; empty for fewer than two prices.
-
-    `cost by cache breakpoints: $6.70 (system prompt, last block), $7.36 (last block)`
-    """
+    """Return the cost by breakpoint rule, the assumed one first; empty for fewer than two prices."""
     if len(prices) < 2:
         return ""
     return "cost by cache breakpoints: " + ", ".join(f"{numbers.dollars(usd)} ({places})" for places, usd in prices)

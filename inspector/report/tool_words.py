@@ -69,15 +69,7 @@ _ASKED = re.compile(r'\s*\[?\s*\{\s*"query"\s*:\s*"(?P<query>(?:[^"\\]|\\.)*)\\?
 
 
 def call_summary(arguments: str, working_directory: str = "") -> str:
-    """Return the most descriptive argument of a tool call.
-
-    Args:
-        arguments: The start of the call's input as JSON; any other text is returned as the summary.
-        working_directory: Removed from the start of a path.
-
-    Returns:
-        A text that is not sanitized yet.
-    """
+    """Return a call's most descriptive argument, without the working directory; it is not sanitized yet."""
     if not arguments.lstrip().startswith("{"):
         words = _listed(arguments) if arguments.lstrip().startswith("[") else []
         return _command(words) if words else arguments

@@ -241,12 +241,7 @@ def part_name(name: str) -> str:
 
 
 def display_name(name: str, strategies: Iterable[str] = ()) -> str:
-    """Return the name of a plan for users: `newest ten` for the built-in plan `newest-ten`, others unchanged.
-
-    Args:
-        name: Name of the plan; may be empty.
-        strategies: Its strategies in their one-line form, which replace an empty name.
-    """
+    """Return a plan's name for users, `newest ten` for `newest-ten`; its strategies if it has none."""
     if not name:
         return " + ".join(spec.partition(":")[0] for spec in strategies)
     identifier = name.removeprefix(_PART_OF)

@@ -103,12 +103,7 @@ class TextColumns:
     def tokens_within(
         self, rows: NDArray[np.int32], characters: ArrayLike
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the tokens that end within a prefix of each text, and whether a token crosses its end.
-
-        Args:
-            rows: One row per query.
-            characters: Prefix length per query, or one for all; clipped to the text.
-        """
+        """Return tokens that end within a prefix per row, clipped, and whether a token crosses its end."""
         if len(rows) <= _FEW:
             lengths = np.broadcast_to(np.asarray(characters, np.int64), len(rows)).tolist()
             pairs = [self._within(row, length) for row, length in zip(rows.tolist(), lengths, strict=True)]
@@ -130,12 +125,7 @@ class TextColumns:
         return count - self.first_token[rows], ~is_end
 
     def characters_within(self, rows: NDArray[np.int32], tokens: ArrayLike) -> NDArray[np.int64]:
-        """Return the characters that begin in the first `tokens` tokens of each text: the end of that many tokens.
-
-        Args:
-            rows: One row per query.
-            tokens: Number of tokens per query, or one for all; clipped to the text.
-        """
+        """Return the characters that begin in the first tokens of each row, clipped to the text."""
         target = self.first_token[rows] + np.clip(np.asarray(tokens, np.int64), 0, self.tokens(rows))
         if len(rows) <= _FEW:
             return np.array([self._characters_before(at) for at in target.tolist()]) - self.first_character[rows]

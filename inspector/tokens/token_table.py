@@ -195,12 +195,7 @@ class TokenTable:
 
     @classmethod
     def as_kept(cls, session: Session, counter: Counter, cache: CountCache | None = None) -> TokenTable:
-        """Return the table with the cached counts of a session.
-
-        Args:
-            session: The session, or the part read so far; cached counts of the rest are available to later tables.
-            cache: On-disk cache; by default in the user's cache folder.
-        """
+        """Return the table with a session's cached counts, also those of the rest for later tables."""
         texts = CountedTexts(counter)
         (cache or CountCache()).load(session, texts)
         return cls.of(session, BlockColumns.of(session, texts, BlockColumns.empty()), texts)
@@ -238,11 +233,7 @@ class TokenTable:
         return self.texts.count(text)
 
     def head_tokens(self, blocks: ArrayLike, characters: ArrayLike) -> NDArray[np.int32]:
-        """Return the tokens of a prefix of each text: within three of exact for a counted text, without reading it.
-
-        Args:
-            characters: Prefix length per block, or one for all.
-        """
+        """Return the tokens of a prefix of each text, unread: within three of exact for a counted one."""
         return self._tokens_within(blocks, characters, round_up=True)
 
     def tail_tokens(self, blocks: ArrayLike, characters: ArrayLike) -> NDArray[np.int32]:

@@ -182,11 +182,7 @@ class TokenizerCounter:
         return lengths[0] if len(lengths) == 1 else np.concatenate([*lengths, np.zeros(0, np.uint8)])
 
     def encode_all(self, texts: Sequence[str]) -> list[NDArray[np.uint8]]:
-        """Return the result of `encode` for each text.
-
-        tiktoken releases the GIL while it encodes and then has to reacquire it. For many short texts that takes longer
-        than encoding, so they are encoded in one call.
-        """
+        """Encode texts in one call: for short ones, tiktoken's handling of the GIL takes longer than encoding."""
         self.prepare()
         if self._fast is not None:
             return [self.encode(text) for text in texts]
@@ -307,10 +303,7 @@ def first_boundary(text: str, start: int, stop: int) -> int:
 
 
 def last_boundary(text: str, start: int, stop: int) -> int:
-    """Return the last boundary of `text[start:stop]` as a position in `text`, or -1.
-
-    The characters on both sides of it are inside the slice, so it is a boundary in every text with this slice.
-    """
+    """Return the last boundary of `text[start:stop]` in `text`, or -1; see `first_boundary`."""
     last_before = _last_before_boundary()
     width = _FIRST_WINDOW
     window_stop = stop

@@ -518,13 +518,7 @@ class LifetimeChange(FigureResult, frozen=True, kw_only=True):
 
 
 def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None) -> LifetimeChange | None:
-    """Project the session with the other lifetime: one hour if most writes were for five minutes, and vice versa.
-
-    Returns None if the provider offers no such choice, or nothing was written.
-
-    Args:
-        counted: Calls to include, bool; all by default.
-    """
+    """Project the session with the other lifetime of one hour or five minutes; None without a choice or writes."""
     replay = found.replay
     inputs, ledger = replay.inputs, replay.ledger
     # Only Anthropic offers two lifetimes at two prices.

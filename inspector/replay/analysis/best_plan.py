@@ -195,13 +195,7 @@ def as_model(
     *,
     is_searched: bool = False,
 ) -> AsModel | None:
-    """Compare plans at both prices.
-
-    Args:
-        baseline: The session without a plan at the recorded models.
-        other: The same at the other model's prices, from `priced_baseline`.
-        is_searched: True if all plans were tried there.
-    """
+    """Compare plans at the recorded and another model's prices; `is_searched` if all were tried there."""
     pricing = other.inputs.pricing
     model = pricing.model or ""
     rates = pricing.rates(model)

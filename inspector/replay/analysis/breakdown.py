@@ -447,10 +447,7 @@ class Breakdown:
 
 
 def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
-    """Return a plan's cuts by tool, largest savings first.
-
-    This is the telemetry that the proposal for insertion-time trimming requests, for any plan.
-    """
+    """Return a plan's cuts by tool, largest savings first, as proposed for trimming at insertion."""
     planned, history = breakdown.planned, breakdown.planned.history
     blocks, sent = _last_sent(planned)
     saved = breakdown.before.tokens[blocks] - breakdown.after.tokens[blocks]

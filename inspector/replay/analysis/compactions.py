@@ -126,11 +126,7 @@ class CompactionSizes(NamedTuple):
 
     @property
     def rest(self) -> int | None:
-        """Unexplained difference between the two prompts; negative if more was removed.
-
-        It covers envelopes, unrecorded text, and errors of the fit to reported usage. None if the prompts were not
-        reported.
-        """
+        """Unexplained difference of the prompts: envelopes, unrecorded text, errors; None without reports."""
         if self.prompts is None:
             return None
         before, after = self.prompts

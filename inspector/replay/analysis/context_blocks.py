@@ -138,10 +138,7 @@ def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
 
 
 def blank_prompts(inputs: ReplayInputs) -> NDArray[np.bool_]:
-    """Return True per recorded call if its prompt was reported and the file records no block of it.
-
-    The contents of such a prompt are unknown: the file begins mid-conversation, or a compaction left no recorded text.
-    """
+    """Return True per call with a reported prompt but no recorded block, as in a file that begins late."""
     blank: NDArray[np.bool_] = inputs.reported & (inputs.history.call_prompt_messages[:-1] == 0)
     return blank
 
@@ -196,12 +193,7 @@ class ContextBlocks:
 
 
 class Fill(NamedTuple):
-    """How full a prompt is.
-
-    Attributes:
-        size: Size at which the agent compacts, otherwise the context window; value None if both are unknown.
-        is_window: `size` is the window, since the compaction size is unknown.
-    """
+    """How full a prompt is of the size at which the agent compacts, or without one the window; None if unknown."""
 
     prompt: Figure
     size: Figure

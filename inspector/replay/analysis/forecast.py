@@ -155,12 +155,7 @@ NINE_OF_TEN = 1.645
 
 @dataclass(frozen=True, eq=False)
 class ReadSpread:
-    """Standard deviations per call in dollars, float64; zero for recorded reads.
-
-    Attributes:
-        chance: From random failures of reads, independent between calls.
-        doubt: From the uncertain probability, shared by all calls.
-    """
+    """Deviations of dollars per call, float64: by chance, independent; by doubt, shared; zero if recorded."""
 
     chance: Floats
     doubt: Floats

@@ -42,14 +42,7 @@ class Estimate(NamedTuple):
 
 
 class ModelCall(NamedTuple):
-    """An additional request to a model by a strategy, such as for a summary.
-
-    Attributes:
-        entry: Index of the strategy among the plan's entries.
-        call: The call before which it is made.
-        prompt_tokens: Counted tokens sent.
-        output_tokens: Counted tokens of the response.
-    """
+    """A strategy's own request, such as for a summary: its entry, the call it precedes, counted tokens."""
 
     entry: int
     call: int

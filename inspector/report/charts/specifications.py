@@ -335,10 +335,7 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
 
 
 def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Chart the saving of every strategy alone, in percent, and of the page's plans; no-ops are left out.
-
-    Losses far beyond the largest gain would flatten every gain: their bars are clipped and labeled with their value.
-    """
+    """Chart the saving of every strategy alone, and of the page's plans, without no-ops; large losses are clipped."""
     found = [plan for plan in report.comparison if plan.saved.percent]
     found.sort(key=lambda plan: -(plan.saved.percent or 0))
     if len(found) > MOST_STRATEGIES:

@@ -170,10 +170,7 @@ class ValueScale:
 
     @classmethod
     def of(cls, parameter: Parameter, value: float) -> ValueScale:
-        """Build the scale of a parameter, wide enough to hold `value`.
-
-        An open range ends at sixteen times the larger of default and value, so that there is always room to move.
-        """
+        """Build a parameter's scale with room for `value`: sixteen times the larger of it and the default."""
         default = parameter.default if isinstance(parameter.default, int | float) else 0
         minimum = parameter.minimum if parameter.minimum is not None else min(0, value, default)
         maximum = parameter.maximum
@@ -203,13 +200,7 @@ class ValueScale:
         return self._fitted(round(raw / unit) * unit)
 
     def stepped(self, value: float, steps: int, *, coarse: bool = False) -> float:
-        """Return the value a number of steps up, or down if negative, clamped to the ends.
-
-        A step from a value between two round ones goes to the next round one.
-
-        Args:
-            coarse: Round to one significant digit instead of two.
-        """
+        """Return the value some round steps up or down, clamped; `coarse` ones have one significant digit."""
         upward = steps > 0
         for _ in range(abs(steps)):
             unit = self._unit_at(value if upward else value * (1 - 1e-9), coarse=coarse)

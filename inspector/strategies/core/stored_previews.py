@@ -91,13 +91,7 @@ def _size(length: int) -> str:
 
 
 def numbered_ends(text: str, head: int, tail: int, path: str, identifier: str | None) -> list[Part]:
-    """Return a text's first and last lines, numbered, as deepagents previews them.
-
-    Args:
-        head: Lines shown from the beginning.
-        tail: Lines shown from the end.
-        identifier: The tool call's id; None for a text that is not a tool result.
-    """
+    """Return first and last lines, numbered as in deepagents' previews; no `identifier` for other texts."""
     lines = _line_bounds(text)
     omitted = max(len(lines) - head - tail, 0)
     first = lines[:head] if omitted else lines

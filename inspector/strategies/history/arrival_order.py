@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 class Arrivals(NamedTuple):
-    """Some blocks of one context, in the order they are sent.
-
-    Attributes:
-        blocks: Block indices, int32.
-        calls: Per block, the first call of this context that sends it, int32, non-decreasing.
-        retained: Number of blocks that came from an earlier context.
-    """
+    """Blocks of a context as sent, int32, with the first call of each; the first `retained` are older."""
 
     context: int
     blocks: NDArray[np.int32]
@@ -60,13 +54,7 @@ def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
 
 
 class FreshnessChanges(NamedTuple):
-    """Transitions of blocks between fresh and stale, as columns of equal length.
-
-    Attributes:
-        rows: Positions in the columns passed in, int32.
-        calls: First call with the new state, int32.
-        stale: True if the block is stale from then on; False if it is fresh again.
-    """
+    """Changes between fresh and stale: positions in the columns passed in, first calls, new states."""
 
     rows: NDArray[np.int32]
     calls: NDArray[np.int32]

@@ -69,12 +69,7 @@ class MessageList:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: a text, a tool call with the text before it, or a result.
-
-    Attributes:
-        call: Id of the tool call it makes or answers; empty for other events.
-        thinks: True for a tool call with thinking before it.
-    """
+    """A text, a tool call with the text before it, or a result. `thinks`: the call follows thinking."""
 
     message: int
     blocks: tuple[int, ...]

@@ -357,9 +357,6 @@ def document_tier(tool: str, *, shipped: bool = False) -> str:
 def tool_kind_mask(
     tool_names: Sequence[str], meanings: Iterable[ToolKind], extra: Iterable[str] = ()
 ) -> NDArray[np.bool_]:
-    """Return per tool of a session if it has one of the meanings or is in `extra`; the last entry is for no tool.
-
-    Indexing the mask with a history's `tool` column therefore gives False for blocks without a tool.
-    """
+    """Return per tool if it has one of the meanings or is in `extra`; the last entry, for no tool, is False."""
     wanted, named = frozenset(meanings), frozenset(extra)
     return np.array([*(name in named or tool_kind(name) in wanted for name in tool_names), False], dtype=np.bool_)

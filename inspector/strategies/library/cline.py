@@ -352,12 +352,7 @@ def message_characters(
     *,
     is_answer: bool = False,
 ) -> int:
-    """Return the length of a message as JSON in UTF-16 units, role and content only; images are not counted.
-
-    Args:
-        cut: Replacement texts of cut blocks.
-        is_answer: True if the model wrote it, regardless of its blocks.
-    """
+    """Return a message's length as JSON in UTF-16 units without images; `cut` has blocks' replacements."""
     history, around = context.history, _AROUND + _LONGER_ROLE * is_answer
     sizes = [_TEXT + javascript.json_length(text) for text in texts]
     cut = cut or {}

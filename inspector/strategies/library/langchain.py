@@ -70,11 +70,7 @@ def langchain_tokens(characters: int, images: int = 0, characters_per_token: flo
 
 
 def langchain_characters(context: CallContext, item: ConversationItem) -> tuple[int, int]:
-    """Return the characters and images LangChain counts for a message as it would be sent.
-
-    A result includes its call's id and its tool's name, a model message the Python form of its calls, and every message
-    its role.
-    """
+    """Return LangChain's characters and images of a message as sent, with role, names and calls in Python form."""
     history = context.history
     blocks = history.session.blocks
     characters = images = calls = 0

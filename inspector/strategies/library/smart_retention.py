@@ -62,13 +62,7 @@ if TYPE_CHECKING:
 
 
 class ReadChanges(NamedTuple):
-    """Reads that are left out or restored, as columns of equal length.
-
-    Attributes:
-        places: Positions in the columns passed in.
-        calls: First call with the new state, int32.
-        left_out: True if the read is left out from then on, False if it is restored.
-    """
+    """Reads left out or restored: positions in the columns passed in, first calls, new states."""
 
     places: NDArray[np.int64]
     calls: NDArray[np.int32]
@@ -141,13 +135,7 @@ def read_changes(files: NDArray[np.int32], calls: NDArray[np.int32], maximum: in
 
 @dataclass(frozen=True, slots=True)
 class CutOutput:
-    """Keep both ends of a text over a limit, with a line between that gives its number of characters and lines.
-
-    Attributes:
-        limit: Longest text that is left whole.
-        keep: Length kept at each end.
-        unit: Unit of both, characters or tokens.
-    """
+    """Keep both ends of a text over a limit, in a unit, with the number of characters and lines between."""
 
     limit: int
     keep: int
