@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from inspector.replay.analysis.recoveries import BEYOND, Exclusion
-from inspector.replay.quantity import quantity
+from inspector.replay.quantity import How, quantity
 from inspector.report.as_model import as_model_rows
 from inspector.report.catalogue import CostParts, FigureSet, format_figure, legend
 from inspector.report.export import NONE_RECOMMENDED, answer_for
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.replay.analysis.breakdown import ResentBlock
-    from inspector.replay.quantity import How
     from inspector.report.cache_document import CacheMissesFacts
     from inspector.report.document import BestPlanFacts, Report, SavingPlanFacts
 

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from inspector.errors import SessionError, UnreadableFileError
 from inspector.plug_ins import FORMATS, PlugIn, PlugIns, UnusablePlugInError, failure_of
 from inspector.session.files import Locator, exists, is_file, is_folder
-from inspector.session.format import Detection, Format
+from inspector.session.format import ContainedSession, Detection, Format, FullOutput
 from inspector.session.sniff import FileKind, Sample
 from inspector.session.zstd import is_zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from inspector.session.format import ContainedSession, FullOutput
     from inspector.session.model import Session
     from inspector.session.reader import FileChange, Reader, ReadingProgress
 

@@ -43,9 +43,9 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from inspector.replay.analysis.hazards import HazardKind, drops_text
-from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
-from inspector.replay.analysis.reuse import NeedKind
+from inspector.replay.analysis.hazards import Hazard, HazardKind, drops_text
+from inspector.replay.analysis.plan_outcome import NOTHING, Savings, savings_of
+from inspector.replay.analysis.reuse import NeedKind, ReuseEvidence
 from inspector.replay.engine.simulation import recorded_clearing
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.rates import RateColumn
@@ -60,9 +60,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.hazards import Hazard
-    from inspector.replay.analysis.plan_outcome import Savings
-    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
 

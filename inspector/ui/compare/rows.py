@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import Exclusion, NeededLater, net_share
+from inspector.replay.analysis.hazards import Hazard, HazardKind
+from inspector.replay.analysis.recoveries import Exclusion, NeededLater, Recoveries, net_share
 from inspector.replay.quantity import quantity
 from inspector.report.catalogue import PlanFacts
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from inspector.replay.analysis.best_plan import ComparedPlan
-    from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.plan_outcome import Savings
-    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.figure import Figure
     from inspector.report.export import AgentSupport
     from inspector.strategies.plan import Plan

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.figure import Figure
-from inspector.report.export import NONE_RECOMMENDED, answer_for
+from inspector.report.export import NONE_RECOMMENDED, AgentSupport, answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import (
     NOTHING_WORTHWHILE,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.recoveries import Exclusion, Recoveries
     from inspector.replay.sessions import SubagentCosts
-    from inspector.report.export import AgentSupport
     from inspector.report.recovery_words import PlanSaving
     from inspector.ui.outcome import Outcome
     from inspector.ui.plan.results import Risks

@@ -24,7 +24,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width, one_line, safe_text
 from inspector.session.files import temporary_folder
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Session, TextUnavailableError
 from inspector.ui.detail.content import (
     DetailSection,
     Document,
@@ -36,7 +36,7 @@ from inspector.ui.detail.content import (
     note_section,
     sent_sections,
 )
-from inspector.ui.detail.page import Rendered, wrap
+from inspector.ui.detail.page import DetailPage, PageRow, Rendered, wrap
 from inspector.ui.miss_glyphs import WITH_PLAN, dollars, mark_of, rewritten_tokens_text
 from inspector.ui.timeline.rows import preview
 
@@ -47,10 +47,8 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.cache_misses import CacheMiss
     from inspector.replay.analysis.recoveries import Need
-    from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.ui.detail.content import DetailContent
-    from inspector.ui.detail.page import DetailPage, PageRow
 
 
 _NAMED: Final = re.compile(r"\S(?:.{0,28}?\S)?\s{2,}(?=\S)")

@@ -12,7 +12,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
-from inspector.ui.controller.host import Change
+from inspector.ui.controller.host import Change, IsCancelled, Post
 from inspector.ui.main.session_pane import FailSafePane
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.breakdown import ResentBlock
     from inspector.replay.engine.replay import Replay
-    from inspector.ui.controller.host import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.summary import CostSummary, Line, LineText, Styled
     from inspector.ui.explain import Explained

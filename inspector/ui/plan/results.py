@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.recoveries import Exclusion
+from inspector.replay.analysis.recoveries import Exclusion, Need, Recoveries
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.session.model import TextUnavailableError
+from inspector.session.model import Session, TextUnavailableError
 from inspector.strategies.registry import unit_of, value_of
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.alternatives import BreakpointPrices
     from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.plan_outcome import PlanOutcome
-    from inspector.replay.analysis.recoveries import Need, Recoveries
     from inspector.replay.figure import Figure
-    from inspector.session.model import Session
     from inspector.strategies.plan import Plan, PlanEntry
     from inspector.ui.plan.plans import LimitMove
     from inspector.ui.timeline.view import TimelineView
