@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import signal
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from inspector.fleet.session_tasks import SessionTask
 from inspector.replay.quantity import quantities
 from inspector.replay.tuning import search
 from inspector.replay.tuning import search as fleet
-from inspector.replay.tuning.trials import TrialTerms
+from inspector.replay.tuning.trials import PreparedSession, Trial, TrialTerms
 from inspector.report.charts.drawing import plain_svg
 from inspector.report.charts.specifications import PAGE, tuning_charts
 from inspector.report.forms import tune_written
@@ -44,6 +45,23 @@ def write_sessions(folder: Path, count: int) -> None:
     for number in range(count):
         own = text.replace('"req_011', f'"req_{number}11').replace('"msg_01', f'"msg_{number}1')
         (folder / f"{number}.jsonl").write_text(own, encoding="utf-8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tried_once() -> Iterator[None]:
+    """Sessions here differ in ids alone: a plan is tried on one of them, once for all tests."""
+    trials, tried = PreparedSession.trials, {}
+
+    def kept(session: PreparedSession, plans: Iterable[Plan], terms: TrialTerms) -> Iterator[Trial | None]:
+        costs = repr(session.baseline.figures)
+        for plan in plans:
+            if (costs, plan, terms) not in tried:
+                (tried[costs, plan, terms],) = trials(session, (plan,), terms)
+            yield tried[costs, plan, terms]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PreparedSession, "trials", kept)
+        yield
 
 
 @pytest.fixture(scope="module")
