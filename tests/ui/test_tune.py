@@ -22,7 +22,9 @@ SPEC = "tiered-stale:tool-set=coding,lists=true"
 pytestmark = pytest.mark.usefixtures("unweighed")
 
 
-async def test_the_curve_of_a_limit_is_that_of_replays(running, session_file) -> None:
+async def test_the_curve_of_a_limit_is_that_of_replays_and_its_marked_values_are_a_key_away(
+    running, session_file
+) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run, "tab", "tab")
         assert screen.limit == "data"
@@ -35,60 +37,6 @@ async def test_the_curve_of_a_limit_is_that_of_replays(running, session_file) ->
         assert screen.chart.sizes.noun == "result"
         assert "Characters kept of a stale result" in run.text()
 
-
-async def test_arrows_move_the_value_and_enter_applies_it_once(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await Tune.opened(run)
-        await run.tap("right", "right")
-        assert (screen.value, run.plan.entries[0].strategy.confirmation) == (170, 150)
-        await run.until(lambda: screen.figure("here") != "…")
-
-        await run.tap("enter")
-        assert run.plan.entries[0].strategy.confirmation == 170
-        assert screen.chart.plan == 170
-        await run.settled()
-        tokens = run.replay.figures.prompt_tokens.value
-        assert screen.figure("in the plan") == f"{tokens:,}"
-
-        await run.tap("ctrl+z")
-        assert run.plan.entries[0].strategy.confirmation == 150
-        assert screen.chart.plan == 150
-        assert screen.chart.here == 170
-        await run.tap("g", "p")
-        assert screen.chart.here == 150
-
-
-async def test_applying_a_limit_does_not_replay_its_range_again(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await Tune.opened(run)
-        swept = screen.swept
-        await run.tap("home", "enter")
-        await run.settled()
-        await run.pause()
-        assert screen.swept is swept
-        assert run.plan.entries[0].strategy.confirmation == 0
-
-
-async def test_a_drag_on_the_curve_moves_the_value_and_changes_nothing_yet(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await Tune.opened(run)
-        plan = run.plan
-        columns = plot_columns(screen.width)
-        await screen.hold_mouse(LABELS + 3, 2)
-        await screen.move_mouse(LABELS + columns // 2, 3)
-        assert screen.chart.here == screen.chart.value_at(columns // 2, columns)
-        await screen.move_mouse(LABELS + columns - 1, 1)
-        await screen.let_mouse_go(LABELS + columns - 1, 1)
-        assert screen.chart.here == 100_000
-        await screen.move_mouse(LABELS + 3, 2)
-        assert screen.chart.here == 100_000
-        assert run.plan == plan
-
-
-async def test_the_marked_values_are_a_key_away(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await Tune.opened(run, "tab", "tab")
-        found = screen.sweep
         assert found.least is None
         await run.tap("g", "l")
         assert "no value that cuts anything has been tried" in screen.notice
@@ -99,10 +47,46 @@ async def test_the_marked_values_are_a_key_away(running, session_file) -> None:
             assert screen.chart.here == found.knee.value
 
 
-async def test_every_limit_of_the_plan_is_reached_with_tab_or_a_click(running, session_file) -> None:
+async def test_a_drag_and_arrows_move_the_value_and_enter_applies_it_once_without_another_sweep(
+    running, session_file
+) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await Tune.opened(run)
+        swept, plan, columns = screen.swept, run.plan, plot_columns(screen.width)
+        await screen.hold_mouse(LABELS + 3, 2)
+        await screen.move_mouse(LABELS + columns // 2, 3)
+        assert screen.chart.here == screen.chart.value_at(columns // 2, columns)
+        await screen.move_mouse(LABELS + columns - 1, 1)
+        await screen.let_mouse_go(LABELS + columns - 1, 1)
+        assert screen.chart.here == 100_000
+        await screen.move_mouse(LABELS + 3, 2)
+        assert screen.chart.here == 100_000
+        assert run.plan == plan
+
+        await run.tap("g", "p", "right", "right")
+        assert (screen.value, run.plan.entries[0].strategy.confirmation) == (170, 150)
+        await run.until(lambda: screen.figure("here") != "…")
+        await run.tap("enter")
+        assert run.plan.entries[0].strategy.confirmation == 170
+        assert screen.chart.plan == 170
+        await run.settled()
+        tokens = run.replay.figures.prompt_tokens.value
+        assert screen.figure("in the plan") == f"{tokens:,}"
+        assert screen.swept is swept
+
+        await run.tap("ctrl+z")
+        assert run.plan.entries[0].strategy.confirmation == 150
+        assert screen.chart.plan == 150
+        assert screen.chart.here == 170
+        await run.tap("g", "p")
+        assert screen.chart.here == 150
+
+
+async def test_every_limit_of_the_plan_is_reached_with_tab_or_a_click(running, session_file, monkeypatch) -> None:
     plan = Plan.from_specs([SPEC, "keep-recent"])
     async with running(session_file.path, plan=plan, size=(200, 50)) as run:
         screen = await Tune.opened(run)
+        monkeypatch.setattr(sweeps, "sweep", lambda *_: iter(()))
         seen = []
         for _ in screen.limits.axes:
             seen.append((screen.limits.axis.strategy, screen.limit))
@@ -114,12 +98,17 @@ async def test_every_limit_of_the_plan_is_reached_with_tab_or_a_click(running, s
         await run.until(lambda: screen.limit == "search")
 
 
-async def test_the_limit_that_was_being_moved_is_the_one_to_tune(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+async def test_the_limit_that_was_being_moved_is_tuned_as_if_on_and_applying_switches_its_strategy_on(
+    running, session_file
+) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
         await run.press("p", "down", "down", "down")
         name = run.focus.name
         screen = await Tune.opened(run)
         assert screen.limit == name != "confirmation"
+        assert screen.figure("plan, if on") != "…"
+        await run.tap("home", "enter")
+        assert run.plan.entries[0].enabled
 
 
 def data_first(inputs: object, plan: Plan, axes: Sequence[TunableLimit]) -> Iterator[tuple[LimitSpread, ...]]:
@@ -220,17 +209,12 @@ def test_only_what_is_assumed_is_shown_to_be() -> None:
     assert ("mask-observations", "window") not in assumed
 
 
-async def test_a_strategy_that_is_off_is_tuned_as_if_on_and_switched_on_by_applying(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
-        screen = await Tune.opened(run)
-        assert screen.figure("plan, if on") != "…"
-        await run.tap("home", "enter")
-        assert run.plan.entries[0].enabled
-
-
-async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, session_file) -> None:
+async def test_two_limits_at_once_are_a_map_whose_pair_is_applied_and_no_pair_of_another_map(
+    running, session_file
+) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run, "tab", "tab")
+        curves = screen.chart
         await run.tap("m")
         await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
         await run.pause()
@@ -249,14 +233,24 @@ async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, sessi
         assert (strategy.data, strategy.search) == (grid.columns[column], grid.rows[row])
         await run.tap("ctrl+z")
         assert run.plan == Plan.from_specs([SPEC])
+        last = grid.cost.shape[0] - 1, grid.cost.shape[1] - 1
+        await screen.ask_for_pair(grid, last)
+        assert screen.value == grid.columns[-1]
 
         await run.tap("g", "p", "left", "up")
         assert screen.heat.here == tuple(max(each - 1, 0) for each in screen.heat.plan)
         await run.tap("shift+tab")
         assert screen.limits.down.parameter.name != "search"
+        looked = dict(screen.limits.looked)
+        await screen.ask_for_pair(grid, last)
+        assert screen.limits.looked == looked
         await run.tap("m")
         assert screen.shows_curves
         assert not screen.shows_map
+        await run.tap("tab")
+        looked = dict(screen.limits.looked)
+        await screen.ask_for_value(curves, curves.scale.maximum)
+        assert screen.limits.looked == looked
 
 
 async def test_the_best_pair_of_the_map_is_one_that_has_been_tried(running, session_file) -> None:
@@ -270,27 +264,6 @@ async def test_the_best_pair_of_the_map_is_one_that_has_been_tried(running, sess
         assert screen.heat.here == grid.least
         assert grid.points[grid.least].is_tried
         assert "best tried" in run.text()
-
-
-async def test_what_was_asked_for_of_other_limits_than_are_shown_by_now_is_not_looked_at(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await Tune.opened(run, "tab", "tab")
-        curves = screen.chart
-        await run.tap("m")
-        await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
-        grid = screen.grid
-        last = grid.cost.shape[0] - 1, grid.cost.shape[1] - 1
-        await screen.ask_for_pair(grid, last)
-        assert screen.value == grid.columns[-1]
-
-        await run.tap("shift+tab")
-        looked = dict(screen.limits.looked)
-        await screen.ask_for_pair(grid, last)
-        assert screen.limits.looked == looked
-        await run.tap("m", "tab")
-        looked = dict(screen.limits.looked)
-        await screen.ask_for_value(curves, curves.scale.maximum)
-        assert screen.limits.looked == looked
 
 
 async def test_a_plan_without_limits_says_so(running, session_file) -> None:
