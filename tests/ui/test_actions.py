@@ -280,7 +280,7 @@ LOOK = """
 import asyncio, json, sys
 from pathlib import Path
 sys.path.insert(0, "scripts")
-from keys import key_groups
+import keys
 from inspector.ui.headless import running_session
 from inspector.ui.all_actions import problems_with_keymap
 from inspector.ui.help.key_listing import help_sections
@@ -299,7 +299,9 @@ async def look(session):
         await pilot.press("Z")
         await pilot.pause()
         seen["done"] = str(screen.query_one("#chart-pane").border_subtitle)
-    groups = await key_groups(session)
+    # The row is of the main screen.
+    keys.STUDIES.clear()
+    groups = await keys.key_groups(session)
     seen["documents"] = [(row.keys, row.text) for group in groups for row in group.section.rows]
     seen["keymap"] = [problems_with_keymap({"call.five-back": key}) for key in ("f9", "z")]
     return seen
