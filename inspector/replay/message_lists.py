@@ -21,7 +21,7 @@ from inspector.replay.engine.simulation import NextCall
 from inspector.session.blocks import CHAT
 from inspector.session.formats.plain import ROLES, is_message, read_conversation
 from inspector.session.model import Block, BlockKind, Message, Role, Session, TextUnavailableError
-from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, Action, Rendition
+from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, REMOVED, Action, Rendition
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import preset_named
@@ -75,12 +75,21 @@ def _role(message: Message, rendition: Rendition) -> Role:
 
 def _anthropic(replay: Replay, role: Role, kept: list[tuple[Block, Rendition]]) -> list[MessageDict]:
     session = replay.history.session
-    parts = [anthropic_part(session, block, rendition) for block, rendition in kept]
+    made = [(block, anthropic_part(session, block, rendition)) for block, rendition in kept]
+    sent = [(block, part) for block, part in made if part.get("type") != "text" or not _is_blank(part.get("text"))]
+    parts = [part for _, part in sent]
+    if not parts:
+        return []
     if role is Role.SYSTEM:
         return [{"role": "system", "content": parts}]
     speaker = "assistant" if role is Role.ASSISTANT else "user"
-    only_text = len(parts) == 1 and parts[0].get("type") == "text" and kept[0][0].plain_text
+    only_text = len(parts) == 1 and parts[0].get("type") == "text" and sent[0][0].plain_text
     return [{"role": speaker, "content": parts[0]["text"] if only_text else parts}]
+
+
+def _is_blank(text: object) -> bool:
+    """Return True for a text without a visible character, which Anthropic refuses as content."""
+    return not (isinstance(text, str) and text.strip())
 
 
 _IN_PROSE = frozenset(
@@ -389,7 +398,11 @@ def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[in
     for index, rendition in sent.items():
         block = session.blocks[index]
         text = rendition.text(session.text(block))
-        changed.setdefault(block.origin.offset, {})[_place(block)] = _Change(text, rendition)
+        is_refused = (
+            rendition.action is not Action.REMOVED and (rendition.kind or block.kind) in ROLE_OF_KIND and _is_blank(text)
+        )
+        change = _Change(text, REMOVED if is_refused else rendition)
+        changed.setdefault(block.origin.offset, {})[_place(block)] = change
     result: list[MessageDict] = []
     for is_tool, batch in groupby(enumerate(entries), lambda each: each[1].get("role") == "tool"):
         before, emptied = len(result), False

@@ -84,6 +84,27 @@ def test_with_the_first_message_kept_the_user_speaks_first(made, entries, form):
     assert refused(sent_of(made, FORMS[form](entries), form, once=False), form) == set()
 
 
+BLANKED = (
+    (["one two", "more"], ["more"]),
+    (["more", "one two"], ["more"]),
+    (["one two"], None),
+    (["one", "two"], None),
+)
+
+
+@pytest.mark.parametrize(("texts", "left"), BLANKED)
+def test_texts_that_a_plan_leaves_blank_are_not_sent_to_anthropic(texts: list[str], left: list[str] | None) -> None:
+    parts = [{"type": "text", "text": text} for text in texts]
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": parts},
+        {"role": "user", "content": "and on"},
+    ]
+    sent = compact(messages, "remove-regex:pattern=one|two")
+    expected = [] if left is None else [{"role": "assistant", "content": [{"type": "text", "text": t} for t in left]}]
+    assert sent == [messages[0], *expected, messages[2]]
+
+
 def test_strategies_say_what_apis_refuse_of_their_lists_and_others_have_nothing_to_say() -> None:
     noted = {name for name, kind in STRATEGIES.items() if getattr(kind, "note", "")}
     assert noted == {*ADMITTED, *NOTED_VARIANTS}

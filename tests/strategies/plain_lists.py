@@ -58,6 +58,9 @@ def anthropic_list(entries: Sequence[Entry]) -> list[Entry]:
                 for call in entry["calls"]
             ]
             messages.append({"role": "assistant", "content": parts})
+        elif entry.get("more"):
+            texts = (text, *entry["more"])
+            messages.append({"role": entry["role"], "content": [{"type": "text", "text": each} for each in texts]})
         else:
             messages.append({"role": entry["role"], "content": text})
     return messages

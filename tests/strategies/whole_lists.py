@@ -40,7 +40,10 @@ def conversations(draw: some.DrawFn, *, longest: int = 7) -> list[dict[str, Any]
                 {"role": "tool", "id": call["id"], "name": call["name"], "content": draw(texts), "error": failed}
             )
         if not calls or draw(some.integers(0, 3)) == 0:
-            entries += [{"role": "user", "content": draw(texts)}] * draw(some.integers(1, 2))
+            question = {"role": "user", "content": draw(texts)}
+            if draw(some.booleans()):
+                question["more"] = [draw(texts)]
+            entries += [question] * draw(some.integers(1, 2))
     return entries
 
 
@@ -53,7 +56,7 @@ def refused(messages: list[dict[str, Any]], form: str) -> set[str]:
         found.add(ASSISTANT_FIRST)
     if any(message["role"] not in ROLES[form] for message in messages):
         found.add(STRANGER)
-    if form == "anthropic" and not all(message["content"] for message in messages):
+    if form == "anthropic" and any(_is_empty(message["content"]) for message in messages):
         found.add(EMPTY)
     if any(message["role"] == "tool" and "tool_call_id" not in message for message in messages):
         found.add(EMPTY)
@@ -69,6 +72,13 @@ def refused(messages: list[dict[str, Any]], form: str) -> set[str]:
             found.add(WITHOUT_RESULT)
         waiting = set(_calls(message))
     return found | ({WITHOUT_RESULT} if waiting else set())
+
+
+def _is_empty(content: str | list[dict[str, Any]]) -> bool:
+    """Anthropic refuses messages without parts, and texts without a visible character."""
+    if isinstance(content, str):
+        return not content.strip()
+    return not content or any(part["type"] == "text" and not part["text"].strip() for part in content)
 
 
 def _calls(message: dict[str, Any]) -> list[str]:
