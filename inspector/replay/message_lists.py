@@ -399,7 +399,9 @@ def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[in
         block = session.blocks[index]
         text = rendition.text(session.text(block))
         is_refused = (
-            rendition.action is not Action.REMOVED and (rendition.kind or block.kind) in ROLE_OF_KIND and _is_blank(text)
+            rendition.action is not Action.REMOVED
+            and (rendition.kind or block.kind) in ROLE_OF_KIND
+            and _is_blank(text)
         )
         change = _Change(text, REMOVED if is_refused else rendition)
         changed.setdefault(block.origin.offset, {})[_place(block)] = change
