@@ -144,7 +144,8 @@ def searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def best_plan(baseline, options, progress):
         inputs = baseline.inputs
-        terms = (baseline.history.session.path, baseline.figures, inputs.cache, inputs.window, options.beyond)
+        wanted = (options.beyond, options.most_saving)
+        terms = (baseline.history.session.path, baseline.figures, inputs.cache, inputs.window, *wanted)
         if repr(terms) not in SEARCHED:
             SEARCHED[repr(terms)] = search(baseline, options, progress)
         return SEARCHED[repr(terms)]

@@ -166,9 +166,10 @@ def session_text(
     from inspector.fleet.session_tasks import SessionTask
 
     results, task = kept_results(options), SessionTask(options.path, session_terms(options))
-    key = task.key(kind, wanted, options.at, options.format, is_colored(options), is_ascii_only(options), form)
-    if (kept := results.kept(options.path, key)) is not None:
-        return kept.decode("utf-8", "surrogatepass")
+    if results.is_on:
+        key = task.key(kind, wanted, options.at, options.format, is_colored(options), is_ascii_only(options), form)
+        if (kept := results.kept(options.path, key)) is not None:
+            return kept.decode("utf-8", "surrogatepass")
     # A kept text does not need these slow imports.
     from inspector.replay.sessions import SubagentReader
 

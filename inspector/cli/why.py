@@ -47,6 +47,7 @@ def run(options: Namespace) -> int:
     check_as_model(options)
     wanted = {
         "best_plan": True,
+        "most_saving": options.format == "json",
         "switch_to": tuple(dict.fromkeys(options.switch)),
         "breakpoint_prices": options.format == "json",
         "as_model": options.as_model,

@@ -304,6 +304,7 @@ class ReportOptions:
         texts: Include session texts with secrets masked: the title, and the start of the heaviest results.
         days_per_month: Days per month with such runs.
         best_plan: Try every plan for the one that saves most, as the screen does.
+        most_saving: Also find the plan that saves most before re-fetches; otherwise only if there is no best plan.
         switch_to: Models to project the main conversation's cost with.
         switch_at: First call on the other model, from 0.
         model_uncertainty: Report savings if the model answers differently from the recording, and widen the bands of
@@ -324,6 +325,7 @@ class ReportOptions:
     texts: bool = False
     days_per_month: float = DAYS_PER_MONTH
     best_plan: bool = False
+    most_saving: bool = True
     switch_to: tuple[str, ...] = ()
     switch_at: int = 0
     model_uncertainty: bool = False

@@ -50,7 +50,6 @@ from inspector.report.document import (
     SessionFacts,
     TokenFacts,
 )
-from inspector.report.export import part_of
 from inspector.report.numbers import IN_TEXT, NumberFormat, rounded
 from inspector.report.secret_redaction import (
     SecretRedactor,
@@ -228,9 +227,16 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
 
 
 def _best_plan(baseline: Replay, options: ReportOptions, progress: Callable[[int, int], None]) -> BestPlan | None:
+    from inspector.report.export import part_of  # slow to import, and only needed here
+
     own, uses = partial(part_of, baseline.history.session.format), ReuseScan(baseline.history)
     search = BestPlanSearch(baseline, uses, part_of=own, beyond=options.beyond)
-    return search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  no-op callback
+
+    def run(*, with_most: bool) -> BestPlan | None:
+        return search.run(lambda: False, lambda seconds: progress(search.tried, search.count), with_most=with_most)  # noqa: ARG005  no-op callback
+
+    found = run(with_most=options.most_saving)
+    return run(with_most=True) if found is not None and found.best is None else found
 
 
 def _as_model(

@@ -122,6 +122,11 @@ _LAST_BEFORE_BOUNDARY = (
     "|\\n(?=[^\\s/])"
 )
 
+_PADDING = 64
+_BASE64 = np.full(128, _PADDING, dtype=np.uint8)
+_BASE64[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")] = np.arange(64)
+"""Value of each base64 digit."""
+
 _FIRST_WINDOW = 64
 
 _WINDOW_GROWTH = 16
@@ -163,11 +168,10 @@ class TokenizerCounter:
             return
         with self._lock:
             if not self._prepared and self._vocabulary is not None:
-                ranks = self._vocabulary.ranks()
-                self._characters = _characters(self._vocabulary, ranks)
+                self._characters = _characters(self._vocabulary)
                 self._fast = fast_tokenizer(self._vocabulary)
                 if self._fast is None:
-                    self._built, self._vocabulary = _build(self._vocabulary, ranks), None
+                    self._built, self._vocabulary = _build(self._vocabulary), None
                 self._prepared = True
 
     def count(self, text: str) -> int:
@@ -223,13 +227,14 @@ class TokenizerCounter:
         with self._lock:
             if self._built is None:
                 assert self._vocabulary is not None  # noqa: S101  set until this is built
-                self._built, self._vocabulary = _build(self._vocabulary, self._vocabulary.ranks()), None
+                self._built, self._vocabulary = _build(self._vocabulary), None
             return self._built
 
 
-def _build(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> Encoding:
+def _build(vocabulary: Vocabulary) -> Encoding:
     from tiktoken import Encoding
 
+    ranks = vocabulary.ranks()
     encoding = Encoding(
         vocabulary.encoding,
         pat_str=vocabulary.pattern,
@@ -241,13 +246,25 @@ def _build(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> Encoding:
     return encoding
 
 
-def _characters(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> NDArray[np.uint8]:
-    """Return, per token, the number of characters that begin in it."""
-    begins_character = (np.frombuffer(b"".join(ranks), dtype=np.uint8) & 0xC0) != 0x80
-    sizes = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
-    values = list(ranks.values())
-    characters = np.zeros(max(*values, *vocabulary.special_tokens.values()) + 1, dtype=np.uint8)
-    characters[values] = np.add.reduceat(begins_character, np.cumsum(sizes) - sizes, dtype=np.uint8)
+def _characters(vocabulary: Vocabulary) -> NDArray[np.uint8]:
+    """Return, per token, the number of characters that begin in it.
+
+    Four base64 digits hold three bytes. A byte continues a character if its upper two bits are 10; they are the upper
+    bits of the first digit, the middle bits of the second, and the lower bits of the third. A missing byte is padded.
+    """
+    data = np.frombuffer(vocabulary.data.rstrip() + b"\n", dtype=np.uint8)
+    starts, spaces = np.append(0, np.flatnonzero(data == ord("\n"))[:-1] + 1), np.flatnonzero(data == ord(" "))
+    is_token = np.zeros(len(data), dtype=np.int8)
+    is_token[starts], is_token[spaces] = 1, -1
+    is_token = np.cumsum(is_token, dtype=np.int8)
+    ranks = np.fromstring(data[is_token == 0].tobytes(), dtype=np.int64, sep=" ")
+    first, second, third, fourth = _BASE64[data[is_token == 1]].reshape(-1, 4).T
+    begins = (first >> 4 != 2).astype(np.uint8)
+    begins += (third != _PADDING) & (second >> 2 & 3 != 2)
+    begins += (fourth != _PADDING) & (third & 3 != 2)
+    characters = np.zeros(max(int(ranks.max()), *vocabulary.special_tokens.values()) + 1, dtype=np.uint8)
+    digits = spaces - starts
+    characters[ranks] = np.add.reduceat(begins, (np.cumsum(digits) - digits) // 4, dtype=np.uint8)
     return characters
 
 

@@ -26,12 +26,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Struct
 
+from inspector.errors import InspectorError
 from inspector.replay.analysis.hazards import Hazard, drops_text, hazards_of, kinds_left_out, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import Savings, break_even_call, savings_of
-from inspector.replay.analysis.recoveries import Recoveries, net_share, recoveries
+from inspector.replay.analysis.recoveries import Recoveries, envelope, net_share, recoveries
+from inspector.replay.engine.edits import EditedSession, Edits
 from inspector.replay.engine.inputs import ReplayInputs, as_other_model
 from inspector.replay.engine.renderer import ReplayCancelledError
-from inspector.replay.engine.replay import Replay, replay
+from inspector.replay.engine.replay import Replay, replay, replay_of_edits
+from inspector.replay.engine.simulation import plan_edits
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure
 from inspector.strategies.plan import Plan
@@ -291,7 +294,7 @@ class BestPlan:
     Attributes:
         best: The plan with the highest savings after all recoveries, if no provider would reject one of its prompts;
             None if no plan saves.
-        most: The plan with the highest savings before recoveries; None if no plan saves.
+        most: The plan with the highest savings before recoveries; None if no plan saves, or if it was not requested.
         tried: Number of plans tried.
         is_complete: True if all plans were tried; False if it would take too long.
         applicable: Like `best`, among the plans and parts of plans that the session's agent applies natively.
@@ -311,8 +314,18 @@ class BestPlan:
         return self.best if self.applicable is None else self.applicable
 
 
+class _FlawedPlanError(InspectorError):
+    """A plan drops text, or goes beyond what has been tried in public."""
+
+    advice = "choose another plan"
+
+
 class BestPlanSearch:
-    """Resumable search over all plans; threads that share it take turns."""
+    """Resumable search over all plans; threads that share it take turns.
+
+    Most plans drop text or go beyond what has been tried within their first calls, and are not replayed further. The
+    plan with the highest savings before recoveries may be one of them, so it is found only on request.
+    """
 
     def __init__(
         self,
@@ -347,8 +360,10 @@ class BestPlanSearch:
         self._tried = 0
         self._spent = 0.0
         self._best: SavingPlan | None = None
-        self._most: SavingPlan | None = None
         self._can: SavingPlan | None = None
+        self._most = (-inf, 0, Plan())
+        self._flawed: list[Plan] = []
+        self._knows_most = False
         self._result: BestPlan | None = None
 
     def serves(self, baseline: Replay) -> bool:
@@ -376,10 +391,13 @@ class BestPlanSearch:
         self,
         is_cancelled: Callable[[], bool],
         pause: Callable[[float], object],
+        *,
+        with_most: bool = True,
     ) -> BestPlan | None:
         """Try the remaining plans.
 
         Args:
+            with_most: Find `BestPlan.most` too, for which every plan is replayed to the end.
             is_cancelled: Polled; True ends the search for now.
             pause: Called after each plan with the seconds it took; may block to yield to other work. Called with 0
                 repeatedly while another thread tries plans.
@@ -392,8 +410,9 @@ class BestPlanSearch:
                 return None
             pause(0.0)
         try:
-            if self._result is None:
-                self._result = self._search(is_cancelled, pause)
+            known = self._result
+            if known is None or (with_most and known.is_complete and not self._knows_most):
+                self._result = self._search(is_cancelled, pause, with_most=with_most)
             return self._result
         finally:
             self._turn.release()
@@ -402,6 +421,8 @@ class BestPlanSearch:
         self,
         is_cancelled: Callable[[], bool],
         pause: Callable[[float], object],
+        *,
+        with_most: bool,
     ) -> BestPlan | None:
         if len(self._baseline.history.kind) > MOST_BLOCKS:
             return self._ended_early()
@@ -414,56 +435,81 @@ class BestPlanSearch:
             return is_cancelled() or self._spent + thread_time() - began > MOST_SECONDS
 
         inputs = self._baseline.inputs.isolated(stops)
+        most = None
         try:
-            while self._tried < len(self._plans) and not is_cancelled():
+            while self._tried < len(self._plans) or (with_most and self._flawed):
+                if is_cancelled():
+                    return None
                 if self._is_too_long:
                     return self._ended_early()
                 began = thread_time()
-                self._try(self._plans[self._tried], inputs, uses)
-                self._tried += 1
+                self._try_next(inputs, uses, with_most=with_most)
                 took = thread_time() - began
                 self._spent += took
                 began = thread_time()
                 pause(took)
+            if with_most and self._most[0] > -inf:
+                most = self._saving_plan(replay(inputs, self._most[2]), uses)
         except ReplayCancelledError:
             return None if is_cancelled() else self._ended_early()
-        if self._tried < len(self._plans):
-            return None
-        return BestPlan(
-            self._best, self._most, self._tried, is_complete=True, applicable=self._can, beyond=self._beyond
-        )
+        self._knows_most = with_most
+        return BestPlan(self._best, most, self._tried, is_complete=True, applicable=self._can, beyond=self._beyond)
 
     @property
     def _is_too_long(self) -> bool:
         return self._tried >= _TRIED_FIRST and self._spent / self._tried * len(self._plans) > MOST_SECONDS
 
-    def _try(self, plan: Plan, inputs: ReplayInputs, uses: ReuseEvidence) -> None:
-        try:
-            planned = replay(inputs, plan)
-        except ReplayCancelledError:
-            raise
-        except Exception:  # noqa: BLE001  a plan that fails is not the best one; comparing plans shows why it failed
-            return
-        savings = savings_of(self._baseline.figures, planned.figures)
-        share = savings.share.value
+    def _try_next(self, inputs: ReplayInputs, uses: ReuseEvidence, *, with_most: bool) -> None:
+        """Try the next plan, or replay the next flawed one to the end."""
+        if self._tried < len(self._plans):
+            self._try(self._plans[self._tried], inputs, uses, to_the_end=with_most)
+            self._tried += 1
+        else:
+            planned = _replayed(inputs, self._flawed[-1])
+            if planned is not None:
+                self._share_saved(planned)
+            self._flawed.pop()
+
+    def _try(self, plan: Plan, inputs: ReplayInputs, uses: ReuseEvidence, *, to_the_end: bool) -> None:
         is_part, can_be_applied = plan.strategies in self._parts, plan.strategies in self._applicable
-        candidates = [] if is_part else [_judged(self._best), _saved(self._most)]
-        candidates += [_judged(self._can)] if can_be_applied else []
-        if share is None or share < WORTHWHILE or share < min(candidates):
+        try:
+            planned = _replayed(inputs, plan, None if to_the_end else self._check)
+        except _FlawedPlanError:
+            self._flawed += [] if is_part else [plan]
             return
-        found = SavingPlan(plan, savings, recoveries(self._baseline, planned, uses))
-        if not is_part and self._is_ahead(found, self._most, _saved):
-            self._most = found
-        is_best = not is_part and self._is_ahead(found, self._best, _judged)
-        is_first = can_be_applied and self._is_ahead(found, self._can, _judged)
+        share = None if planned is None else self._share_saved(planned)
+        candidates = [] if is_part else [_judged(self._best)]
+        candidates += [_judged(self._can)] if can_be_applied else []
+        if planned is None or share is None or share < WORTHWHILE or share < min(candidates):
+            return
+        found = self._saving_plan(planned, uses)
+        is_best = not is_part and self._is_ahead(found, self._best)
+        is_first = can_be_applied and self._is_ahead(found, self._can)
         if (is_best or is_first) and is_worthwhile(found, planned, beyond=self._beyond):
             self._best = found if is_best else self._best
             self._can = found if is_first else self._can
 
-    def _is_ahead(self, found: SavingPlan, known: SavingPlan | None, of: Callable[[SavingPlan | None], float]) -> bool:
+    def _check(self, edits: Edits) -> None:
+        """Abandon a plan if its first edits rule it out, which more edits cannot undo."""
+        edited = EditedSession(self._baseline.history, self._baseline.table, edits)
+        if drops_text(edited) or not (self._beyond or envelope(edited).is_tried):
+            raise _FlawedPlanError
+
+    def _share_saved(self, planned: Replay) -> float | None:
+        """Return the share a plan saves before recoveries, noting the plan that saves most."""
+        share, plan = savings_of(self._baseline.figures, planned.figures).share.value, planned.plan
+        if share is not None and share >= WORTHWHILE and plan.strategies not in self._parts:
+            self._most = max(self._most, (share, self._rank[plan], plan), key=lambda each: each[:2])
+        return share
+
+    def _saving_plan(self, planned: Replay, uses: ReuseEvidence) -> SavingPlan:
+        savings = savings_of(self._baseline.figures, planned.figures)
+        return SavingPlan(planned.plan, savings, recoveries(self._baseline, planned, uses))
+
+    def _is_ahead(self, found: SavingPlan, known: SavingPlan | None) -> bool:
         """Return True if one plan ranks higher; ties go to the plan that comes first in the comparison."""
-        if of(found) != of(known):
-            return of(found) > of(known)
+        if _judged(found) != _judged(known):
+            return _judged(found) > _judged(known)
         return known is None or self._rank[found.plan] > self._rank[known.plan]
 
     def _ended_early(self) -> BestPlan:
@@ -506,8 +552,17 @@ def is_sound(planned: Replay) -> bool:
     return not any(orphaned_pairs(planned)) and not drops_text(planned)
 
 
-def _saved(found: SavingPlan | None) -> float:
-    return -inf if found is None or found.savings.share.value is None else found.savings.share.value
+def _replayed(inputs: ReplayInputs, plan: Plan, check: Callable[[Edits], None] | None = None) -> Replay | None:
+    """Replay a plan; return None if it changes nothing, or fails (comparing plans shows why)."""
+    try:
+        edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, check=check)
+        if check is not None:
+            check(edits)
+        return replay_of_edits(inputs, plan, edits) if edits.by_plan.any() else None
+    except (ReplayCancelledError, _FlawedPlanError):
+        raise
+    except Exception:  # noqa: BLE001  a plan that fails is not the best one
+        return None
 
 
 def _judged(found: SavingPlan | None) -> float:

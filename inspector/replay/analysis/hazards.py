@@ -23,6 +23,7 @@ from inspector.tokens.model_names import model_version, parse_model_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from inspector.replay.engine.edits import EditedSession
     from inspector.replay.engine.replay import Replay
 
 
@@ -209,12 +210,12 @@ def _is_whole(replay: Replay, block: int, call: int) -> bool:
 _WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
 
 
-def drops_text(replay: Replay) -> bool:
+def drops_text(replay: Replay | EditedSession) -> bool:
     """Return True if a plan removes or replaces user or assistant text. No detector measures that loss."""
     return any(kind in _WORDS for kind in kinds_left_out(replay))
 
 
-def kinds_left_out(replay: Replay) -> tuple[BlockKind, ...]:
+def kinds_left_out(replay: Replay | EditedSession) -> tuple[BlockKind, ...]:
     """Return the kinds of blocks that a plan removes or replaces, in the order of `BlockKind`."""
     edits = replay.edits
     gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]

@@ -52,6 +52,8 @@ from inspector.replay.pricing.rates import RateColumn
 from inspector.replay.quantity import Count, FigureResult, Known, Unit, about, figure
 from inspector.session.model import BlockKind
 from inspector.strategies.core.operations import Action, Slice
+from inspector.strategies.history.history import NEVER
+from inspector.strategies.history.memo import cached_per_history
 from inspector.strategies.history.reads import path_of
 from inspector.strategies.history.tools import ToolKind, tool_kind_mask
 
@@ -60,8 +62,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.edits import EditedSession
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
+    from inspector.tokens.token_table import TokenTable
 
 
 CHANGES: Final = (ToolKind.EDIT, ToolKind.WRITE)
@@ -99,6 +103,11 @@ class CallsByThread(NamedTuple):
         return np.where(is_there, np.append(self.order, -1)[place], -1).astype(np.int32)
 
 
+@cached_per_history
+def _calls_by_thread(history: History) -> CallsByThread:
+    return CallsByThread.of(history.call_thread)
+
+
 def _thread_keys(thread: NDArray[np.int32], call: NDArray[np.int64]) -> NDArray[np.int64]:
     return (thread.astype(np.int64) << 32) + call
 
@@ -132,21 +141,21 @@ class PlanCuts(NamedTuple):
     is_superseded: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, replay: Replay) -> PlanCuts:
+    def of(cls, replay: Replay | EditedSession) -> PlanCuts:
         history, edits = replay.history, replay.edits
         kinds = (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
         before = np.minimum(edits.previous_tokens, replay.table.tokens[edits.block])
         rows = np.flatnonzero(
             edits.by_plan & ((edits.tokens < before) | (edits.removals > 0)) & np.isin(history.kind[edits.block], kinds)
         )
-        threads = CallsByThread.of(history.call_thread)
+        threads = _calls_by_thread(history)
         block = edits.block[rows]
         call = threads.next_of(history.message_thread[history.message[block]], edits.call[rows])
         is_sent = call >= 0
         rows, block, call = rows[is_sent], block[is_sent], call[is_sent]
         tokens = np.maximum(replay.table.tokens[block], 1)
         is_result = history.kind[block] == BlockKind.TOOL_RESULT
-        is_read, is_superseded = _reads(history, block, call)
+        superseded_at = _superseded_at(history)[block]
         return cls(
             block=block,
             call=call,
@@ -157,28 +166,36 @@ class PlanCuts(NamedTuple):
             ),
             newer_tokens=_newer_tokens(replay, block, call),
             is_result=is_result,
-            is_read=is_read & is_result,
-            is_superseded=is_superseded,
+            is_read=(superseded_at >= 0) & is_result,
+            is_superseded=(superseded_at >= 0) & (superseded_at <= call),
         )
 
 
-def _newer_tokens(replay: Replay, block: NDArray[np.int32], call: NDArray[np.int32]) -> NDArray[np.int64]:
+def _newer_tokens(
+    replay: Replay | EditedSession, block: NDArray[np.int32], call: NDArray[np.int32]
+) -> NDArray[np.int64]:
     """Return the tokens of tool results after a block in the prompt of a call."""
     history = replay.history
-    tokens = np.where(history.kind == BlockKind.TOOL_RESULT, replay.table.tokens, 0)
-    # Blocks of a thread are in sent order, so a running sum over them gives those between two of them.
-    order = np.argsort(history.message_thread[history.message], kind="stable")
-    running = np.empty(len(order), dtype=np.int64)
-    running[order] = np.cumsum(tokens[order])
+    running = _running_tokens(history, replay.table)
     last = history.message_first_block[history.call_last_message[call] + 1] - 1
     newer: NDArray[np.int64] = np.maximum(running[last] - running[block], 0)
     return newer
 
 
-def _reads(
-    history: History, block: NDArray[np.int32], call: NDArray[np.int32]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which blocks are results of reads of a known file, and which of them are superseded at a call."""
+@cached_per_history
+def _running_tokens(history: History, table: TokenTable) -> NDArray[np.int64]:
+    """Return a running sum of the tokens of each thread's tool results, per block."""
+    tokens = np.where(history.kind == BlockKind.TOOL_RESULT, table.tokens, 0)
+    # Blocks of a thread are in sent order.
+    order = np.argsort(history.message_thread[history.message], kind="stable")
+    running = np.empty(len(order), dtype=np.int64)
+    running[order] = np.cumsum(tokens[order])
+    return running
+
+
+@cached_per_history
+def _superseded_at(history: History) -> NDArray[np.int32]:
+    """Return, per block, the call at which its file is used again; -1 unless it is the result of a read of a file."""
     blocks, session = history.session.blocks, history.session
     uses = tool_kind_mask(history.tool_names, (ToolKind.READ, *CHANGES))
     reads = tool_kind_mask(history.tool_names, (ToolKind.READ,))
@@ -186,22 +203,18 @@ def _reads(
     results = results[history.call_block[results] >= 0]
     paths = path_of.each(session, [blocks[each] for each in history.call_block[results].tolist()])
     used_at: dict[str, list[int]] = defaultdict(list)
-    path_of_result: dict[int, str] = {}
     for result, path in zip(results.tolist(), paths, strict=True):
         if path:
             used_at[path].append(int(history.enters[result]))
-            path_of_result[result] = path
     for times in used_at.values():
         times.sort()
-    is_read, is_superseded = np.zeros(len(block), dtype=np.bool_), np.zeros(len(block), dtype=np.bool_)
-    for row, (result, cut_at) in enumerate(zip(block.tolist(), call.tolist(), strict=True)):
-        if result not in path_of_result or not reads[history.tool[result]]:
-            continue
-        is_read[row] = True
-        times = used_at[path_of_result[result]]
-        later = bisect_right(times, int(history.enters[result]))
-        is_superseded[row] = later < len(times) and times[later] <= cut_at
-    return is_read, is_superseded
+    superseded_at = np.full(len(blocks), -1, dtype=np.int32)
+    for result, path in zip(results.tolist(), paths, strict=True):
+        if path and reads[history.tool[result]]:
+            times = used_at[path]
+            later = bisect_right(times, int(history.enters[result]))
+            superseded_at[result] = times[later] if later < len(times) else NEVER
+    return superseded_at
 
 
 READ_CALLS: Final = 20
@@ -258,7 +271,7 @@ TRIED: Final = Envelope(EvidenceLevel.TRIED)
 """Verdict on a plan that stays inside."""
 
 
-def envelope(replay: Replay, cuts: PlanCuts | None = None) -> Envelope:
+def envelope(replay: Replay | EditedSession, cuts: PlanCuts | None = None) -> Envelope:
     """Compare a plan's cuts on a session with what has been tried in public."""
     found = PlanCuts.of(replay) if cuts is None else cuts
     if not len(found.block):

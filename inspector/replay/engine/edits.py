@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.renderer import Renderer, Stack
     from inspector.strategies.core.strategy import Decision
+    from inspector.tokens.token_table import TokenTable
 
     Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
@@ -153,6 +154,14 @@ class Edits:
         blocks = self.block[rows]
         latest: NDArray[np.int64] = rows[np.append(blocks[1:] != blocks[:-1], True)]
         return latest
+
+
+class EditedSession(NamedTuple):
+    """A session with the edits of a plan, or those of its first calls, before prompts and costs are known."""
+
+    history: History
+    table: TokenTable
+    edits: Edits
 
 
 def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:

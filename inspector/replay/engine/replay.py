@@ -224,6 +224,10 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
     except Exception as error:
         raise_for_plug_in(error, plan.strategies)
         raise
+    return replay_of_edits(inputs, plan, edits)
+
+
+def replay_of_edits(inputs: ReplayInputs, plan: Plan, edits: Edits) -> Replay:
     prompt_edits = PromptEdits.of(inputs.layout, edits)
     reusable = prompt_edits.reusable(inputs.cached_blocks, breakpoints=inputs.breakpoints)
     ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)

@@ -17,7 +17,7 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -30,10 +30,11 @@ from inspector.strategies.core.strategy import Choice, Decision, ScheduledStrate
 from inspector.strategies.history.history import NEVER, History
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.edits import Columns
     from inspector.replay.engine.renderer import Renderer, Stack
     from inspector.strategies.core.strategy import CallContext, Run, Schedule, Strategy
     from inspector.strategies.plan import Plan
@@ -46,6 +47,9 @@ _ASKED_EVERY = 16
 """Calls between two checks for cancellation."""
 
 _KNOWN = 256  # Decisions with cached numbers.
+
+_SCHEDULED_CHECK: Final = 64
+"""Number of calls of a schedule to check before all others."""
 
 
 @dataclass
@@ -135,6 +139,7 @@ class Simulation:
         sent_prompt_tokens: Per call so far, the prompt's size in provider tokens.
         dirty: Blocks with decisions since `removed` was updated.
         thread_call: Per thread, its last call so far.
+        check: See `plan_edits`.
     """
 
     history: History
@@ -149,6 +154,8 @@ class Simulation:
     model_calls: list[ModelCall] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     thread_call: dict[int, int] = field(default_factory=dict)
+    check: Callable[[Edits], None] | None = None
+    _checked_rows: int = 0
     _rows: array[int] = field(default_factory=lambda: array("i"))
     _stacks: dict[Stack, int] = field(default_factory=dict)
     _reasons: dict[Reason, int] = field(default_factory=dict)
@@ -182,7 +189,7 @@ class Simulation:
         threads = [context.thread for context in history.session.contexts]
         for call in range(history.call_count + 1 if threads and runs else 0):
             if not call % _ASKED_EVERY:
-                self.renderer.check_cancelled()
+                self._pause(call)
             context = contexts[call]
             thread = threads[context]
             starts = self._thread_context.get(thread) != context
@@ -206,16 +213,25 @@ class Simulation:
             if self.measures_prompts:
                 self.sent_prompt_tokens.append(self.prompt_tokens(call, self.settle(thread, call)))
             self.thread_call[thread] = call
-        blocks, calls, stacks, reasons = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
-        found = effective_edits(
-            history, self.renderer, blocks, calls, stacks, reasons, tuple(self._stacks), tuple(self._reasons)
-        )
         return replace(
-            found,
+            self._edits_before(NEVER),
             estimates=tuple(self.estimates),
             model_calls=tuple(self.model_calls),
             notices=tuple(self.notices),
         )
+
+    def _pause(self, call: int) -> None:
+        self.renderer.check_cancelled()
+        # At 16, 32, 64, ... calls: together, the checks take little longer than the last one.
+        if self.check is not None and not call & (call - 1) and len(self._rows) > self._checked_rows:
+            self.check(self._edits_before(call))
+            self._checked_rows = len(self._rows)
+
+    def _edits_before(self, end: int) -> Edits:
+        """Return the edits that take effect before a call."""
+        blocks, calls, stacks, reasons = np.array(self._rows, dtype=np.int32).reshape(-1, 4).T
+        columns = _before(end, self.history, (blocks, calls, stacks, reasons))
+        return effective_edits(self.history, self.renderer, *columns, tuple(self._stacks), tuple(self._reasons))
 
     def stack(self, block: int, depth: int) -> Stack:
         """Return the operations of the first `depth` strategies on a block."""
@@ -443,15 +459,24 @@ CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by
 
 
 def plan_edits(
-    history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, next_call: NextCall | None = None
+    history: History,
+    renderer: Renderer,
+    plan: Plan,
+    sizes: PromptSizes,
+    next_call: NextCall | None = None,
+    check: Callable[[Edits], None] | None = None,
 ) -> Edits:
-    """Compute all edits of the plan's enabled strategies, on top of the agent's own clearing."""
+    """Compute all edits of the plan's enabled strategies, on top of the agent's own clearing.
+
+    Args:
+        check: Called with the edits of the first calls several times; may raise an error to abandon the plan early.
+    """
     entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
     if len(entries) == 1 and not cleared:
         index, only = entries[0]
         if isinstance(only, ScheduledStrategy) and not _waits_for_prompt(only):
-            return _edits_of_schedule(history, renderer, index, _schedule(history, only))
+            return _edits_of_schedule(history, renderer, index, _schedule(history, only), check)
     runs = [StrategyRun(RECORDED, scheduled=iter(cleared))] if cleared else []
     for index, strategy in entries:
         batching = batching_of(strategy)
@@ -464,7 +489,7 @@ def plan_edits(
             continue
         run.batched = None if batching is None else BatchedRun(batching, run.decide)
         runs.append(run)
-    return Simulation(history, renderer, sizes, next_call or NextCall(), runs).edits()
+    return Simulation(history, renderer, sizes, next_call or NextCall(), runs, check=check).edits()
 
 
 def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
@@ -509,19 +534,26 @@ def _schedule(history: History, strategy: ScheduledStrategy) -> Schedule:
     return batched_schedule(history, schedule, batching.batch_calls)
 
 
-def _edits_of_schedule(history: History, renderer: Renderer, entry: int, schedule: Schedule) -> Edits:
+def _edits_of_schedule(
+    history: History,
+    renderer: Renderer,
+    entry: int,
+    schedule: Schedule,
+    check: Callable[[Edits], None] | None,
+) -> Edits:
     stacks = tuple(() if decision.operation is None else (decision.operation,) for decision in schedule.table)
     reasons = tuple(Reason(entry, decision) for decision in schedule.table)
-    return effective_edits(
-        history,
-        renderer,
-        schedule.blocks,
-        schedule.calls,
-        schedule.decisions,
-        schedule.decisions,
-        stacks,
-        reasons,
-    )
+    columns = schedule.blocks, schedule.calls, schedule.decisions, schedule.decisions
+    if check is not None:
+        check(effective_edits(history, renderer, *_before(_SCHEDULED_CHECK, history, columns), stacks, reasons))
+    return effective_edits(history, renderer, *columns, stacks, reasons)
+
+
+def _before(end: int, history: History, columns: Columns) -> Columns:
+    """Return the decisions that take effect before a call; see `effective_edits`."""
+    blocks, calls, stacks, reasons = columns
+    soon = np.maximum(calls, history.enters[blocks]) < end
+    return blocks[soon], calls[soon], stacks[soon], reasons[soon]
 
 
 def _by_call(history: History, schedule: Schedule) -> Iterator[tuple[int, Choice]]:

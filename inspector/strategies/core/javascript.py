@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from json.encoder import encode_basestring
 from typing import NamedTuple
 
 WHITE_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff".replace(
@@ -62,7 +63,7 @@ def tail(text: str, units: int) -> str:
 
 def json_string(text: str) -> str:
     """Return a text as `JSON.stringify` writes it."""
-    written = json.dumps(text, ensure_ascii=False)
+    written = encode_basestring(text)
     return written if written.isascii() else _SURROGATE.sub(lambda half: f"\\u{ord(half.group()):04x}", written)
 
 

@@ -57,6 +57,7 @@ IMAGE_MARKER = "[image removed during context pruning]"
 _WIDE = re.compile(
     "[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\uffe0-\uffe6\U00020000-\U0002fa1f]"
 )
+_ASCII = re.compile("[\\x00-\\x7f]+")
 _PLANES = re.compile("[\U00020000-\U0002fbff]")
 """Characters with two units that count as one in the count of wide ones: first unit D840 to D87E."""
 
@@ -68,7 +69,7 @@ def weighted(text: str) -> int:
     (`src/utils/cjk-chars.ts`).
     """
     units = javascript.length(text)
-    if text.isascii() or not (wide := len(_WIDE.findall(text))):
+    if text.isascii() or not (wide := len(_WIDE.findall(_ASCII.sub("", text)))):
         return units
     return units - len(_PLANES.findall(text)) + wide * (PER_TOKEN - 1)
 
@@ -100,7 +101,8 @@ def weighted_by_script(text: str) -> int:
     units = javascript.length(text)
     if text.isascii():
         return units
-    return units + sum(more * len(letters.findall(text)) for more, letters in _BY_SCRIPT)
+    others = _ASCII.sub("", text)
+    return units + sum(more * len(letters.findall(others)) for more, letters in _BY_SCRIPT)
 
 
 BY_SCRIPT = Measure(weighted_by_script)

@@ -248,7 +248,7 @@ class SpendingAnswers:
                 post(own)
             searched, task = own, YieldingTask(is_cancelled)
 
-            found = searched.run(task.is_cancelled, task.pause)
+            found = searched.run(task.is_cancelled, task.pause, with_most=False)
             newest = None if found is None else _Found(found, searched.baseline, is_last=True)
             if newest is not None and newest.baseline is not outcome.baseline:
                 newest = _in_state(newest.best, outcome.baseline, uses, task, is_last=True)
