@@ -73,7 +73,7 @@ def before_after_content(report: BeforeAfterReport) -> PageContent:
     return PageContent(
         title=_title(report),
         about=ABOUT,
-        lead=tuple(Line((Cell(f"{capitalized(line)}."),)) for line in _answers(report)),
+        lead=tuple(Line.of(f"{capitalized(line)}.") for line in _answers(report)),
         tiles=_tiles(report),
         sections=(
             _compared(report),
@@ -200,7 +200,7 @@ def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...]) -> list[Table]:
 def _compared(report: BeforeAfterReport) -> Section:
     parts: list[Part] = [*_tables(report.overall, ("overall",))]
     if about := _about_verdict(report):
-        parts.append(Line((Cell(f"{about}."),)))
+        parts.append(Line.of(f"{about}."))
     return Section("compared", "Before and after", tuple(parts))
 
 
@@ -225,9 +225,9 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     parts: list[Part] = [Table("All sessions of each set", ("", *SETS), tuple(rows))]
     if not report.at:
         named = (f"{name}: {_few(_set(report, name).paths)}" for name in SETS)
-        parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
+        parts += [Line.of(plain(line), is_item=True) for line in named]
     phrases = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
-    parts += [Line((Cell(each),), is_item=True) for each in phrases]
+    parts += [Line.of(each, is_item=True) for each in phrases]
     return Section("sets", "The sets and their other differences", tuple(parts))
 
 
@@ -270,7 +270,7 @@ def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
 
 
 def _more_models(more: int, which: str) -> list[Part]:
-    return [Line((Cell(f"{more:,} more {which} are listed under “Every figure by model”."),))] if more > 0 else []
+    return [Line.of(f"{more:,} more {which} are listed under “Every figure by model”.")] if more > 0 else []
 
 
 def _rows_by_model(report: BeforeAfterReport) -> list[tuple[ComparedGroupFacts, tuple[Cell, ...]]]:
@@ -297,7 +297,7 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     found = []
     tables: list[Part] = []
     for at, group in enumerate(report.models if _has_models(report) else ()):
-        tables.append(Line((Cell(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}."),)))
+        tables.append(Line.of(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}."))
         tables += _tables(group, ("models", at))
     if len(report.other_models) > FEW_MODELS:
         tables.append(_other_models(report, figures))
@@ -340,11 +340,11 @@ def _counts(group: ComparedGroupFacts) -> str:
 
 
 def _method(report: BeforeAfterReport) -> Section:
-    parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
+    parts: list[Part] = [Line.of(f"Worth knowing: {warning}.") for warning in report.warnings]
     if missing := len(report.left_out) + len(report.unread):
         files = "one file is" if missing == 1 else f"{missing:,} files are"
-        parts.append(Line((Cell(f"Worth knowing: {files} in neither set; see “Left out” below."),)))
-    parts.append(Line((Cell(f"{METHOD} Written by inspector {report.inspector}, schema {report.schema}."),)))
+        parts.append(Line.of(f"Worth knowing: {files} in neither set; see “Left out” below."))
+    parts.append(Line.of(f"{METHOD} Written by inspector {report.inspector}, schema {report.schema}."))
     return Section("method", "How reliable this is", tuple(parts))
 
 

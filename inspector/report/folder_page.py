@@ -86,7 +86,7 @@ def sessions_counted(report: FolderReport) -> str:
 def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
     if not report.plans:
         cost = figures.cell("baseline", "cost_usd")
-        return (Line((Cell("These sessions cost "), cost, Cell(". No plan was tried."))),)
+        return (Line.of("These sessions cost ", cost, ". No plan was tried."),)
     lines = []
     for index, plan in enumerate(report.plans):
         steps = ("plans", index, "saved")
@@ -103,15 +103,8 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
             amount, share = (replace(cell, text=cell.text.removeprefix(MINUS)) for cell in (amount, share))
             word, more = "costs", " more"
         lines.append(
-            Line(
-                (
-                    Cell(f"{name} {word} "),
-                    amount,
-                    Cell(f"{more}{unit} ("),
-                    share,
-                    Cell(f") over all sessions: {spread}"),
-                    *_needed(plan),
-                )
+            Line.of(
+                f"{name} {word} ", amount, f"{more}{unit} (", share, f") over all sessions: {spread}", *_needed(plan)
             )
         )
     return tuple(lines)
@@ -206,8 +199,8 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
     parts.append(Table("Causes", ("cause", *labels), tuple(rows)))
     parts += note_line(found.extra_usd, (row.extra_usd for row in found.causes if not row.expected))
     prevented = (row for row in found.causes if row.prevention)
-    parts += [Line((Cell(f"To prevent {row.short}: {row.prevention}."),), is_item=True) for row in prevented]
-    parts += [Line((Cell(_lifetime(each)),), is_item=True) for each in found.lifetimes]
+    parts += [Line.of(f"To prevent {row.short}: {row.prevention}.", is_item=True) for row in prevented]
+    parts += [Line.of(_lifetime(each), is_item=True) for each in found.lifetimes]
     labels = [quantity(MissGroupFacts, name).short_label for name in GROUP_COLUMNS]
     for name, title, by, groups in (
         ("models", "model", "model", found.models),
@@ -239,7 +232,7 @@ def _all_misses(report: FolderReport, figures: FigureCells) -> Line:
         parts += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
     if found.share is not None:
         parts += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
-    return Line((*parts, Cell(".")))
+    return Line.of(*parts, ".")
 
 
 def _miss_cells(
@@ -280,16 +273,13 @@ def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
     names = [figures.cell(at, name) for name in ("compactions", "rereads", "reads", "compared", "windows")]
     count, rereads, reads, compared, windows = names
     parts: list[Part] = [
-        Line(
-            (
-                *(
-                    count,
-                    Cell(" compactions: until the next edit or finished step after them, "),
-                    rereads,
-                    Cell(" of "),
-                ),
-                *(reads, Cell(" reads were of files that had been read or written before.")),
-            )
+        Line.of(
+            count,
+            " compactions: until the next edit or finished step after them, ",
+            rereads,
+            " of ",
+            reads,
+            " reads were of files that had been read or written before.",
         )
     ]
     if found.after is not None and found.elsewhere is not None:
@@ -299,11 +289,12 @@ def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
         )
         parts.append(Table(f"After a compaction, and elsewhere in the same session ({MEDIANS})", AFTERMATH, rows))
         parts.append(
-            Line(
-                (
-                    *(Cell("Medians over "), compared, Cell(" compactions, and over "), windows),
-                    Cell(" windows of equal length in the same sessions; actions are counted until the next edit."),
-                )
+            Line.of(
+                "Medians over ",
+                compared,
+                " compactions, and over ",
+                windows,
+                " windows of equal length in the same sessions; actions are counted until the next edit.",
             )
         )
     return [Section("compactions", "Effect of recorded compactions", tuple(parts))]
@@ -313,7 +304,7 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(display_name(plan.name)), is_code=True),), is_item=True)]
     if plan.uncertainty is not None:
-        parts.append(Line((Cell(f"With {UNCERTAIN_ANSWERS}: {describe_uncertain_saving(plan.uncertainty)}."),)))
+        parts.append(Line.of(f"With {UNCERTAIN_ANSWERS}: {describe_uncertain_saving(plan.uncertainty)}."))
     if plan.percent is not None:
         spread = plan.percent
         least, quarter, middle, most_quarter, most = (
@@ -390,26 +381,20 @@ def _sessions(report: FolderReport, figures: FigureCells) -> Section:
 
 
 def _notes(report: FolderReport) -> list[Section]:
-    parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
+    parts: list[Part] = [Line.of(f"Worth knowing: {warning}.") for warning in report.warnings]
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("Unreadable files", ("file", "why"), rows, words=2))
     plans = (part for plan in report.plans for part in (plan.figures, plan.saved, plan.needed_later))
     marks = legend(marks_in(report.baseline, report.cache_misses, *plans))
-    parts.append(Line((Cell(f"{REPLAY_CAVEAT}.{f' {marks}.' if marks else ''}"),)))
+    parts.append(Line.of(f"{REPLAY_CAVEAT}.{f' {marks}.' if marks else ''}"))
     parts.append(
-        Line(
-            (
-                Cell(
-                    (
-                        "Every figure of a session matches its own report (inspector report FILE). Calls in several "
-                        "sessions, copied by a resume or a fork, are counted once, in the session that ended first, "
-                        "those of a subagent in the session that started it. "
-                        f"A total has the weakest certainty of its parts. Written by inspector {report.inspector}, "
-                        f"schema {report.schema}."
-                    )
-                ),
-            )
+        Line.of(
+            "Every figure of a session matches its own report (inspector report FILE). Calls in several "
+            "sessions, copied by a resume or a fork, are counted once, in the session that ended first, "
+            "those of a subagent in the session that started it. "
+            f"A total has the weakest certainty of its parts. Written by inspector {report.inspector}, "
+            f"schema {report.schema}."
         )
     )
     return [Section("method", "Methods", tuple(parts))]

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from inspector.replay.analysis.recoveries import NeededLater
 from inspector.replay.quantity import quantities
 from inspector.report.before_after import BeforeAfterReport, SessionPart
 from inspector.report.catalogue import FigureSet
+from inspector.report.charts.specifications import PAGE, folder_charts, report_charts, tuning_charts
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall, Report
 from inspector.report.folder import FolderReport, folder_misses
+from inspector.report.json_document import document_json
 from inspector.report.layout import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from inspector.report.pages.model import PageContent
     from inspector.report.tuning import TuneReport
 
 
@@ -48,21 +51,12 @@ def written(
         case "csv":
             return blocks_csv(report) if rows == "blocks" else calls_csv(report)
         case "json":
-            from inspector.report.json_document import document_json
-
             return document_json(report)
-        case "md":
+        case "md" | "html":
             from inspector.report.pages.opening import page_content
-            from inspector.report.pages.writers import markdown
 
-            return markdown(page_content(report))
-        case "html":
-            from inspector.report.charts.specifications import PAGE, report_charts
-            from inspector.report.pages.opening import page_content
-            from inspector.report.pages.writers import html
-
-            charts = report_charts(report, PAGE)
-            return html(page_content(report), charts, is_interactive=is_interactive, progress=progress)
+            content = page_content(report)
+            return _page(content, form, lambda: report_charts(report, PAGE), is_interactive, progress)
         case _:
             from inspector.report.text import report_text
 
@@ -71,77 +65,63 @@ def written(
 
 def folder_written(report: FolderReport, form: str, *, color: bool = False, is_interactive: bool = True) -> str:
     """Write the report on a folder of sessions in a format; see `written` for the arguments."""
-    from inspector.report import folder_page
+    from inspector.report.folder_page import folder_content, folder_text
 
     match form:
         case "csv":
             return folder_csv(report)
         case "json":
-            from inspector.report.json_document import document_json
-
             return document_json(report)
-        case "md":
-            from inspector.report.pages.writers import markdown
-
-            return markdown(folder_page.folder_content(report))
-        case "html":
-            from inspector.report.charts.specifications import PAGE, folder_charts
-            from inspector.report.pages.writers import html
-
-            charts = folder_charts(report, PAGE)
-            return html(folder_page.folder_content(report), charts, is_interactive=is_interactive)
+        case "md" | "html":
+            return _page(folder_content(report), form, lambda: folder_charts(report, PAGE), is_interactive)
         case _:
-            return folder_page.folder_text(report, color=color)
+            return folder_text(report, color=color)
 
 
 def tune_written(
     report: TuneReport, form: str, *, color: bool = False, is_interactive: bool = True, plan_file: str = ""
 ) -> str:
     """Write the tuning result as `text`, `html`, `md` or `csv`; `plan_file` is empty if no plan was written."""
-    from inspector.report import tuning_page
+    from inspector.report.tuning_page import tune_content, tune_text
 
     match form:
         case "csv":
             return tune_csv(report)
         case "json":
-            from inspector.report.json_document import document_json
-
             return document_json(report)
-        case "md":
-            from inspector.report.pages.writers import markdown
-
-            return markdown(tuning_page.tune_content(report, plan_file))
-        case "html":
-            from inspector.report.charts.specifications import PAGE, tuning_charts
-            from inspector.report.pages.writers import html
-
-            content = tuning_page.tune_content(report, plan_file)
-            return html(content, tuning_charts(report, PAGE), is_interactive=is_interactive)
+        case "md" | "html":
+            return _page(tune_content(report, plan_file), form, lambda: tuning_charts(report, PAGE), is_interactive)
         case _:
-            return tuning_page.tune_text(report, color=color, plan_file=plan_file)
+            return tune_text(report, color=color, plan_file=plan_file)
 
 
 def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = False) -> str:
     """Write the comparison of two sets of sessions in a format; see `written` for the arguments."""
-    from inspector.report import before_after_page
+    from inspector.report.before_after_page import before_after_content, before_after_text
 
     match form:
         case "csv":
             return before_after_csv(report)
         case "json":
-            from inspector.report.json_document import document_json
-
             return document_json(report)
-        case "md":
-            from inspector.report.pages.writers import markdown
-
-            return markdown(before_after_page.before_after_content(report))
-        case "html":
-            from inspector.report.pages.writers import html
-
-            return html(before_after_page.before_after_content(report), {})
+        case "md" | "html":
+            return _page(before_after_content(report), form)
         case _:
-            return before_after_page.before_after_text(report, color=color)
+            return before_after_text(report, color=color)
+
+
+def _page(
+    content: PageContent,
+    form: str,
+    charts: Callable[[], dict[str, dict[str, Any]]] = dict,
+    is_interactive: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
+) -> str:
+    from inspector.report.pages.writers import html, markdown
+
+    if form == "md":
+        return markdown(content)
+    return html(content, charts(), is_interactive=is_interactive, progress=progress)
 
 
 FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")

@@ -80,31 +80,31 @@ def compaction_lead(report: TuneReport, figures: FigureCells) -> list[Line]:
     lines = []
     for at, group in enumerate(report.compaction):
         cost = figures.cell("compaction", at, "cost_usd")
-        lines.append(Line((Cell(f"{plain(group.name)}, "), cost, Cell(f": {group.answer}."))))
+        lines.append(Line.of(f"{plain(group.name)}, ", cost, f": {group.answer}."))
     return lines
 
 
 def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section]:
     group, steps = report.compaction[at], ("compaction", at)
-    parts: list[Part] = [Line((Cell(f"{capitalized(group.answer)}."),))]
+    parts: list[Part] = [Line.of(f"{capitalized(group.answer)}.")]
     if group.threshold is not None:
         parts.append(_facts(figures, (*steps, "threshold"), ThresholdFacts, OF_THRESHOLD, "The best threshold"))
-        parts.append(Line((Cell(f"The percentiles are taken {_drawn(report)}."),)))
+        parts.append(Line.of(f"The percentiles are taken {_drawn(report)}."))
         configuration = group.threshold.configuration
         if configuration is not None:
             parts += [Code(configuration.text, configuration.language)] if configuration.text else []
-            parts += [Line((Cell(plain(note)),), is_item=True) for note in configuration.notes]
+            parts += [Line.of(plain(note), is_item=True) for note in configuration.notes]
     if group.effective is not None:
         names = ("count", "median", "least", "most")
         parts.append(_facts(figures, (*steps, "effective"), EffectiveFacts, names, "Where compactions fired"))
     phrases = [f"set to {_configured(group)}"] if group.configured is not None else []
-    parts += [Line((Cell(f"{capitalized(each)}."),)) for each in (*phrases, *_late(group))]
+    parts += [Line.of(f"{capitalized(each)}.") for each in (*phrases, *_late(group))]
     if group.compaction is not None:
         names = ("kept", "cached", "summary", "rereads")
         parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "Effect of a compaction"))
     if group.idle is not None:
-        parts.append(Line((Cell(f"{capitalized(group.idle.answer)}."),)))
-    parts.append(Line((Cell(PROJECTION),)))
+        parts.append(Line.of(f"{capitalized(group.idle.answer)}."))
+    parts.append(Line.of(PROJECTION))
     if group.curve:
         rows = tuple(
             (
@@ -352,22 +352,22 @@ def _tiles(report: TuneReport, figures: FigureCells) -> tuple[Tile, ...]:
 
 def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file: str) -> list[Section]:
     group, number = report.groups[at], at + 1
-    parts: list[Part] = [Line((Cell(f"{capitalized(group.answer)}{_tried(group)}."),))]
+    parts: list[Part] = [Line.of(f"{capitalized(group.answer)}{_tried(group)}.")]
     if group.left:
-        parts.append(Line((Cell(f"{NOT_TRIED}: {_left(group)}."),)))
+        parts.append(Line.of(f"{NOT_TRIED}: {_left(group)}."))
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
-        parts.append(Line((Cell(f"Expected: {refetch_words(refetches_of(group.plan), IN_TEXT)}."),)))
+        parts.append(Line.of(f"Expected: {refetch_words(refetches_of(group.plan), IN_TEXT)}."))
         if group.plan.evidence_reason:
-            parts.append(Line((Cell(plain(f"Untested: {group.plan.evidence_reason}.")),)))
+            parts.append(Line.of(plain(f"Untested: {group.plan.evidence_reason}.")))
         parts.append(_plan_table(group.plan, figures, at))
         if report.asked.model_uncertainty:
-            parts.append(Line((Cell(f"The percentiles are taken {_drawn(report)}."),)))
-        parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan, plan_file)]
+            parts.append(Line.of(f"The percentiles are taken {_drawn(report)}."))
+        parts += [Line.of(plain(line), is_item=True) for line in _to_use(group.plan, plan_file)]
         configuration = group.plan.configuration
         if configuration is not None:
             parts += [Code(configuration.text, configuration.language)] if configuration.text else []
-            parts += [Line((Cell(plain(note)),), is_item=True) for note in configuration.notes]
+            parts += [Line.of(plain(note), is_item=True) for note in configuration.notes]
     found = [Section(f"group-{number}", plain(group.name), tuple(parts))]
     if group.front:
         found.append(_front_section(group, figures, at))
@@ -434,7 +434,7 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
     )
     text = "Each plan here saves more than all others with as few expected re-fetches."
     is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
-    about = Line((Cell(f"{text}{' The large point is the recommended one.' if is_recommended else ''}"),))
+    about = Line.of(f"{text}{' The large point is the recommended one.' if is_recommended else ''}")
     table = Table("Saving against re-fetches", head, rows, words=3)
     return Section(
         f"front-{at + 1}", "Saving against re-fetches", (about, Chart(f"front-{at + 1}", alternative), table), level=3
@@ -453,9 +453,7 @@ def _beyond_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Se
         for index, each in enumerate(group.beyond)
     )
     head = ("plan", "untested", REFETCHES, *(quantity(BeyondPlan, name).label for name in RISK_FIGURES))
-    about = Line(
-        (Cell("These plans are not recommended: their savings and re-fetches are untested. --beyond adds them."),)
-    )
+    about = Line.of("These plans are not recommended: their savings and re-fetches are untested. --beyond adds them.")
     title = BEYOND.capitalize()
     return Section(f"beyond-{at + 1}", title, (about, Table(title, head, rows, words=3)), level=3)
 
@@ -503,13 +501,13 @@ def _sessions_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> 
 
 
 def _method(report: TuneReport) -> Section:
-    parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
+    parts: list[Part] = [Line.of(f"Worth knowing: {warning}.") for warning in report.warnings]
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("Unreadable files", ("file", "why"), rows, words=2))
-    parts.append(Line((Cell(f"{REPLAY_CAVEAT}. {EXPERIMENTS}"),)))
-    parts += [Line((Cell(RECOVERIES),))] if report.groups else []
-    parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
+    parts.append(Line.of(f"{REPLAY_CAVEAT}. {EXPERIMENTS}"))
+    parts += [Line.of(RECOVERIES)] if report.groups else []
+    parts.append(Line.of(f"Written by inspector {report.inspector}, schema {report.schema}."))
     return Section("method", "How reliable this is", tuple(parts))
 
 

@@ -85,6 +85,11 @@ class Line:
     cells: tuple[Cell, ...]
     is_item: bool = False
 
+    @classmethod
+    def of(cls, *parts: Cell | str, is_item: bool = False) -> Line:
+        """Create a line from cells and texts."""
+        return cls(tuple(Cell(part) if isinstance(part, str) else part for part in parts), is_item)
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -108,4 +113,4 @@ Part = Table | Line | Code | Chart
 def note_line(total: float | None, parts: Iterable[float | None]) -> list[Line]:
     """Explain why dollars, None if unknown, do not add up to their total as written; empty if they do."""
     note = rounding_note(total, parts)
-    return [Line((Cell(note),))] if note else []
+    return [Line.of(note)] if note else []

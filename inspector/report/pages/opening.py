@@ -121,7 +121,7 @@ def is_suggested(report: Report) -> bool:
 def _spent(report: Report, figures: FigureCells) -> Line:
     """Describe the largest component of the cost, and the prompt tokens."""
     if not report.session.calls:
-        return Line((Cell("The session contains no call to a model: there is nothing to replay."),))
+        return Line.of("The session contains no call to a model: there is nothing to replay.")
     calls = IN_TEXT.plural(report.session.calls, "call")
     tokens, peak = (figures.cell("baseline", name) for name in ("prompt_tokens", "peak_prompt_tokens"))
     sent = (
@@ -140,7 +140,7 @@ def _subagents(report: Report) -> tuple[Line, ...]:
     if not report.subagents:
         return ()
     text = subagents_text(report.subagents, IN_TEXT, report.with_subagents_usd)
-    return (Line((Cell(f"{plain(text)}."),)),)
+    return (Line.of(f"{plain(text)}."),)
 
 
 def _of_window(report: Report) -> str:
@@ -182,7 +182,7 @@ def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
         of = " of all prompt tokens" if at == order[0] else ""
         cells += [figures.cell("carried", at, "share"), Cell(of), Cell("; ")]
     if cells:
-        yield Line((*cells[:-1], Cell(".")))
+        yield Line.of(*cells[:-1], ".")
 
 
 def _part_words(row: BreakdownRow) -> str:
@@ -213,7 +213,7 @@ def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Li
     if not report.session.calls:
         return
     if plan.edits == 0 and not plan.saved.tokens:
-        yield Line((Cell(f"{text.removesuffix(',')} changes nothing in this session."),))
+        yield Line.of(f"{text.removesuffix(',')} changes nothing in this session.")
     else:
         yield _saving(plan, text, figures, ("plans", index))
     if plan.edits and plan.needed_later is not None:
@@ -222,7 +222,7 @@ def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Li
     if monthly is not None:
         yield monthly
     if plan.edits and (chosen := plan_of_facts(plan)) is not None:
-        yield Line((Cell(answer_for(report.session.format, chosen).sentence),))
+        yield Line.of(answer_for(report.session.format, chosen).sentence)
 
 
 def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
@@ -231,7 +231,7 @@ def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
         return
     found = None if report.best_plan is None else report.best_plan.best
     if found is None:
-        yield Line((Cell(_tried(report)),))
+        yield Line.of(_tried(report))
         return
     yield _saving(found, f"The best plan found, {plan_name(found)},", figures, ("best_plan", "best"))
     yield _risk(found.needed_later, found.saved.usd)
@@ -243,7 +243,7 @@ def _risk(needed: NeededLater, saved: float | None) -> Line:
         refetches_of(needed), needed.calls, (saved, net_of(needed)), needed.break_even_recoveries, IN_TEXT
     )
     beyond = f" {BEYOND.capitalize()}: {needed.evidence_reason}." if needed.evidence_reason else ""
-    return Line((Cell(f"Risk: {words}.{beyond}"),))
+    return Line.of(f"Risk: {words}.{beyond}")
 
 
 def _monthly_saving(plan: PlanFacts) -> Line | None:
@@ -253,7 +253,7 @@ def _monthly_saving(plan: PlanFacts) -> Line | None:
         return None
     day, month = bands_of(found)
     text = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
-    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {text}: {HOLDS}.{_about_ends(plan, month)}"),))
+    return Line.of(f"At {runs_a_day(runs_of(found))}, it {text}: {HOLDS}.{_about_ends(plan, month)}")
 
 
 def _about_ends(plan: PlanFacts, month: Band) -> str:
@@ -277,7 +277,7 @@ def _saving(plan: PlanFacts | SavingPlanFacts, text: str, figures: FigureCells, 
         amount = replace(amount, text=amount.text.removeprefix(MINUS), is_loss=True)
         word, more = "costs", " more"
     of = Cell(f" {_of_what(plan)}).{_does(plan)}")
-    return Line((Cell(f"{text} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
+    return Line.of(f"{text} {word} ", amount, f"{more}{unit} (", share, of)
 
 
 def _of_what(plan: PlanFacts | SavingPlanFacts) -> str:

@@ -63,14 +63,14 @@ def plan_sections(report: Report, figures: FigureCells) -> tuple[Section, ...]:
 def _parts(plan: PlanFacts, index: int, figures: FigureCells) -> tuple[Part, ...]:
     parts: list[Part] = [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in plan.strategies]
     if not plan.strategies:
-        parts.append(Line((Cell("No strategy: the same as the baseline."),)))
+        parts.append(Line.of("No strategy: the same as the baseline."))
     tiers = _tiers(plan, index, figures)
     parts += [tiers] if tiers.rows else []
     tools = _tools(plan, index, figures)
     parts += [tools] if tools.rows else []
     parts += _cache(plan, index, figures)
-    parts += [Line((Cell(f"Recorded {label}: {text}."),)) for label, text in compaction_rows(plan)]
-    parts += [Line((Cell(f"With {label}: {text}."),)) for label, text in uncertainty_rows(plan)]
+    parts += [Line.of(f"Recorded {label}: {text}.") for label, text in compaction_rows(plan)]
+    parts += [Line.of(f"With {label}: {text}.") for label, text in uncertainty_rows(plan)]
     return tuple(parts)
 
 
@@ -107,7 +107,7 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
     lines: list[Part] = []
     if outcome.cache_read_share is not None:
         share = figures.cell(*steps, "cache_read_share")
-        lines.append(Line((Cell("Of its prompt tokens, "), share, Cell(" were read from the prompt cache."))))
+        lines.append(Line.of("Of its prompt tokens, ", share, " were read from the prompt cache."))
     if outcome.plan_breaks and outcome.resent_tokens:
         cells = [
             Cell("Its own changes cause cache misses at "),
@@ -124,7 +124,7 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
                 figures.cell(*steps, "break_usd"),
                 Cell(" more than cache reads)"),
             ]
-        lines.append(Line((*cells, Cell("."))))
+        lines.append(Line.of(*cells, "."))
     return lines
 
 
@@ -143,7 +143,7 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
         ]
     if not report.plans:
         return None
-    parts: list[Part] = [Line((Cell(ABOUT_RISKS),))]
+    parts: list[Part] = [Line.of(ABOUT_RISKS)]
     if rows:
         parts.append(Table("Risks by number", ("plan", "kind", "times"), tuple(rows), words=2))
     counted = [
@@ -155,7 +155,7 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
         # A combined table would not fit the page.
         tables = (("Needed later", NEEDED), ("Net saving after expected re-fetches", NEEDED_COST))
         parts += [figures.table(title, ("plan",), counted, NeededLater, *names) for title, names in tables]
-    return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None found."),)),))))
+    return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line.of("None found."),))))
 
 
 def comparison_section(report: Report, figures: FigureCells) -> Section | None:
@@ -283,14 +283,14 @@ def method_section(report: Report) -> Section:
         factor = "" if prices.factor == 1 else f" Every price was multiplied by {prices.factor:g}."
         caches = "; ".join(dict.fromkeys(plain(each) for each in prices.caches.values()))
         sentences.append(f"Prices: {plain(prices.source)}.{factor}" + (f" Prompt cache: {caches}." if caches else ""))
-    parts: list[Part] = [Line((Cell(sentence),)) for sentence in sentences]
+    parts: list[Part] = [Line.of(sentence) for sentence in sentences]
     used = marks_used(report)
     marks = f" {legend(used)}." if legend(used) else ""
-    parts.append(Line((Cell(f"{UNMARKED}{marks}"),)))
-    parts += [Line((Cell(f"{how}: {HOW_KNOWN[how]}."),), is_item=True) for how in HOW_KNOWN if how in used]
-    parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
-    parts.append(Line((Cell(f"{REPLAY_CAVEAT}."),)))
-    parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
+    parts.append(Line.of(f"{UNMARKED}{marks}"))
+    parts += [Line.of(f"{how}: {HOW_KNOWN[how]}.", is_item=True) for how in HOW_KNOWN if how in used]
+    parts += [Line.of("Worth knowing: " + plain(warning)) for warning in report.warnings]
+    parts.append(Line.of(f"{REPLAY_CAVEAT}."))
+    parts.append(Line.of(f"Written by inspector {report.inspector}, report schema {report.schema}."))
     return Section("method", "Methods", tuple(parts), folded=True)
 
 
@@ -300,7 +300,7 @@ def reproduce_section(report: Report) -> Section:
     for index, plan in enumerate(report.plans):
         written = plan_of_facts(plan)
         if written is not None:
-            parts.append(Line((Cell(f"{plan_title(report, index)}, as a file for --plan:"),)))
+            parts.append(Line.of(f"{plan_title(report, index)}, as a file for --plan:"))
             parts.append(Code(safe_text(written.to_toml()), "toml"))
     return Section("reproduce", "Reproduce these figures", tuple(parts), folded=True)
 
@@ -350,12 +350,12 @@ def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
             exported = export_plan(plan, name)
         except ExportError:
             continue
-        yield Line((Cell(f"{'As' if name in APPLY_METHODS else 'For'} {title}: {exported.where}"),))
+        yield Line.of(f"{'As' if name in APPLY_METHODS else 'For'} {title}: {exported.where}")
         lines = safe_text(exported.text).splitlines()
         yield Code("".join(f"{line}\n" for line in lines[:PREVIEW_LINES]), exported.language)
         if len(lines) > PREVIEW_LINES:
-            yield Line((Cell(f"The first {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them."),))
-        yield from (Line((Cell(f"Left out: {plain(each)}."),), is_item=True) for each in exported.left_out)
+            yield Line.of(f"The first {PREVIEW_LINES} of {len(lines)} lines; the command writes all of them.")
+        yield from (Line.of(f"Left out: {plain(each)}.", is_item=True) for each in exported.left_out)
         yield Code(f"inspector export --strategy {chosen} --to {name}\n", "sh")
 
 

@@ -89,7 +89,7 @@ def totals_section(report: Report, figures: FigureCells) -> Section:
     parts: list[Part] = [Table("Totals over all calls", head, tuple(rows))]
     if columns[0].title == RECORDED:
         compared = " Plans are compared with the baseline." if report.plans else ""
-        parts.insert(0, Line((Cell(f"{RECORDED_AND_BASELINE}{compared}"),)))
+        parts.insert(0, Line.of(f"{RECORDED_AND_BASELINE}{compared}"))
     if report.subagents is not None and report.subagents.sessions:
         parts.append(_subagents_table(report.subagents))
     return Section("totals", "Totals", tuple(parts))
@@ -239,7 +239,7 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
     for row in report.heaviest:
         if row.text:
             begins = f"{row.tool or 'tool'}, message {row.message:,}, begins with:"
-            parts += [Line((Cell(plain(begins)),)), Code(f"{safe_text(row.text)}\n", "text")]
+            parts += [Line.of(plain(begins)), Code(f"{safe_text(row.text)}\n", "text")]
     return Section("heaviest", "Costliest results", tuple(parts), folded=True)
 
 
@@ -280,7 +280,7 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
         "The ends are the 5th and 95th percentile of a thousand sessions resampled from stretches of this one, the "
         "lower net, the upper without recoveries. Whether other sessions are similar is unknown."
     )
-    return Section("projection", "Projection", (table, Line((Cell(assumptions),))))
+    return Section("projection", "Projection", (table, Line.of(assumptions)))
 
 
 MOST_MISSES = 10
@@ -353,9 +353,9 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     if found.calls:
         parts.append(_dearest(found, figures))
     if found.unread_tokens:
-        parts.append(Line((Cell(f"{accounting_text(found)}."),)))
+        parts.append(Line.of(f"{accounting_text(found)}."))
     if together := "" if report.compacted is None else compactions_words(report.compacted, IN_TEXT):
-        parts.append(Line((Cell(f"{capitalized(together)}."),)))
+        parts.append(Line.of(f"{capitalized(together)}."))
     parts += _otherwise(found, figures)
     parts += _switched(report.model_switches, figures)
     return Section("cache-misses", misses_title(report), tuple(parts))
@@ -366,7 +366,7 @@ def as_model_section(report: Report) -> Section | None:
     if report.as_model is None:
         return None
     rows = as_model_rows(report.as_model)
-    return Section("as-model", "At another model", tuple(Line((Cell(_sentence(*row)),)) for row in rows))
+    return Section("as-model", "At another model", tuple(Line.of(_sentence(*row)) for row in rows))
 
 
 def _sentence(label: str, text: str) -> str:
@@ -375,7 +375,7 @@ def _sentence(label: str, text: str) -> str:
 
 def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> Line:
     if not found.calls:
-        return Line((Cell(f"Cache misses: {no_misses_text(report)}."),))
+        return Line.of(f"Cache misses: {no_misses_text(report)}.")
     steps = ("cache_misses",)
     label = quantity(CacheMissesFacts, "tokens").label
     parts = [
@@ -387,7 +387,7 @@ def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> L
     if found.extra_usd is not None:
         parts += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than cache reads, ")]
         parts += [figures.cell(*steps, "share"), Cell(" of the bill")]
-    return Line((*parts, Cell(".")))
+    return Line.of(*parts, ".")
 
 
 def _causes(found: CacheMissesFacts, figures: FigureCells) -> Table:
@@ -426,12 +426,12 @@ def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
     parts: list[Part] = []
     if found.lifetime is not None:
         label = lifetime_label(found.lifetime)
-        parts.append(Line((Cell(f"The {label} {lifetime_text(found.lifetime)}."),)))
+        parts.append(Line.of(f"The {label} {lifetime_text(found.lifetime)}."))
         rows = _figures("lifetime", LifetimeChange, figures)
         parts.append(Table(f"With a {label}", ("", ""), rows))
-    parts += [Line((Cell(f"Setting: {plain(each.text)}."),), is_item=True) for each in found.settings]
+    parts += [Line.of(f"Setting: {plain(each.text)}.", is_item=True) for each in found.settings]
     if found.next_call is not None:
-        parts.append(Line((Cell(f"The next call: {next_call_text(found.next_call)}."),)))
+        parts.append(Line.of(f"The next call: {next_call_text(found.next_call)}."))
         parts.append(Table("The next call", ("", ""), _figures("next_call", NextCallCost, figures)))
     return parts
 
@@ -445,7 +445,7 @@ def _switched(switches: list[ModelSwitch], figures: FigureCells) -> list[Part]:
         (word(each.model), *(figures.cell("model_switches", index, name) for name in SWITCH_COLUMNS))
         for index, each in enumerate(switches)
     )
-    parts = [Line((Cell(plain(f"{switch_text(each)}.")),)) for each in switches]
+    parts = [Line.of(plain(f"{switch_text(each)}.")) for each in switches]
     return [*parts, Table("With another model", ("model", *labels), rows)]
 
 
