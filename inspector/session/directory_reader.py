@@ -81,10 +81,8 @@ class DirectoryReader:
                 return FileChange.REPLACED
             is_quiet = state == self._state and not self._waiting
             names = [] if is_quiet else self._look()
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         if not is_quiet and (self._taken - set(names) or self._comes_before(names)):
             return FileChange.REPLACED
         before, waited = len(self._taken), self._waiting

@@ -194,10 +194,8 @@ class JsonReader:
             data = file.read()
             if FileState.of(os.fstat(file.fileno())) != state:
                 return FileChange.UNREADABLE  # changed during the read
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         except SessionError:
             return FileChange.UNREADABLE if is_file(self._path) else FileChange.REPLACED
         found = self._format_found()

@@ -175,10 +175,8 @@ class JsonlReader:
     def refresh(self) -> FileChange:
         try:
             status = self._path.stat()
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         state = FileState.of(status)
         if state == self._state:
             return self._settle(status)

@@ -76,10 +76,8 @@ class ZstdReader:
         """Check the file and decompress it again if it grew."""
         try:
             state = FileState.of(self._path.stat())
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         if state == self._state:
             return FileChange.NONE
         if not self._grows or not self._is_continued(state):

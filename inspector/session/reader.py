@@ -43,6 +43,10 @@ class FileChange(Enum):
     UNREADABLE = auto()
     """The file exists but is not readable at the moment, or is being rewritten."""
 
+    @classmethod
+    def of_error(cls, error: OSError) -> FileChange:
+        return cls.VANISHED if isinstance(error, FileNotFoundError) else cls.UNREADABLE
+
 
 class Reader(Protocol):
     """Reads one session and later additions. Not thread-safe."""

@@ -441,10 +441,8 @@ class SqliteReader:
     def refresh(self) -> FileChange:
         try:
             state = self._database.state()
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         if state == self._state:
             self._unreadable_since = None
             return FileChange.NONE

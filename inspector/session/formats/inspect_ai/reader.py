@@ -624,10 +624,8 @@ class LogReader:
         """Read the log again. An unreadable log counts as being written unless it stays unreadable."""
         try:
             place = FileState.of(self._locator.file.stat())
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         buffer = buffer_of(self._locator.file)
         if (place, buffer.state() if buffer is not None else None) == self._state:
             return FileChange.NONE

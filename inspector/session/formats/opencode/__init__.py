@@ -260,10 +260,8 @@ class StorageReader:
     def refresh(self) -> FileChange:
         try:
             self._file.stat()
-        except FileNotFoundError:
-            return FileChange.VANISHED
-        except OSError:
-            return FileChange.UNREADABLE
+        except OSError as error:
+            return FileChange.of_error(error)
         before, (ended, took) = self.snapshot(), self._looked
         count = len(self._messages) + sum(map(len, self._parts.values()))
         if count > MANY_FILES and time.monotonic() - ended < took * REST:
