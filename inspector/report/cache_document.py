@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from inspector.replay.analysis.alternatives import LifetimeChange, NextCallCost
 from inspector.replay.analysis.best_plan import WORTHWHILE
-from inspector.replay.analysis.cache_misses import HOUR, CacheMisses, CauseTotal
+from inspector.replay.analysis.cache_misses import EXTRA_COST, HOUR, CacheMisses, CauseTotal
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.pricing.context_window import FIRST_VERSION, agent_version
 from inspector.replay.quantity import Count, FigureResult, How, Known, Unit, about, figure
@@ -165,10 +165,7 @@ class CacheMissesFacts(FigureResult, frozen=True, kw_only=True):
         float | None,
         figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens, as they were written or sent uncached."),
     ]
-    extra_usd: Annotated[
-        float | None,
-        figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads."),
-    ]
+    extra_usd: Annotated[float | None, EXTRA_COST]
     share: Annotated[
         float | None,
         figure("of the bill", Unit.SHARE, "`extra_usd` as a share of the session's cost: 0.25 for a quarter."),
@@ -239,9 +236,7 @@ class CacheMissFacts(FigureResult, frozen=True, kw_only=True):
     read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Tokens read from the cache.")]
     tokens: Annotated[int | None, figure("tokens rewritten", Unit.TOKENS, "Difference of the two.")]
     usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
-    extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
-    ]
+    extra_usd: Annotated[float | None, EXTRA_COST]
     known: Known
 
 

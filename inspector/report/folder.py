@@ -21,7 +21,7 @@ from inspector.replay.analysis.alternatives import (
     LifetimeChange,
     lifetime_change,
 )
-from inspector.replay.analysis.cache_misses import CauseTotal, cache_misses
+from inspector.replay.analysis.cache_misses import EXTRA_COST, CauseTotal, cache_misses
 from inspector.replay.analysis.compactions import (
     CompactionAftermath,
     WorkStretch,
@@ -130,9 +130,7 @@ class SessionMissFacts(Struct, frozen=True, kw_only=True):
         int, figure("tokens rewritten", Unit.TOKENS, "Tokens it could have read from the cache but did not.")
     ]
     usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
-    extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
-    ]
+    extra_usd: Annotated[float | None, EXTRA_COST]
     known: Known
 
 
@@ -144,9 +142,7 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
     ]
     tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
     usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
-    extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
-    ]
+    extra_usd: Annotated[float | None, EXTRA_COST]
     share: Annotated[float | None, figure("of the bill", Unit.SHARE, "`extra_usd` as a share of all sessions' cost.")]
     causes: Annotated[list[CauseTotal], about("Causes, costliest first, expected ones last.")]
     models: Annotated[list[MissGroupFacts], about("By the model of the call, costliest first.")]
@@ -166,9 +162,7 @@ class MissGroupFacts(Struct, frozen=True, kw_only=True):
     calls: Annotated[Count, figure("cache misses", Unit.CALLS, "Number of misses.", short="misses")]
     tokens: Annotated[int, figure("tokens rewritten", Unit.TOKENS, "Tokens these calls did not read.")]
     usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
-    extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
-    ]
+    extra_usd: Annotated[float | None, EXTRA_COST]
     known: Known
 
 

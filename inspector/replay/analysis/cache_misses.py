@@ -326,6 +326,9 @@ class CacheMiss:
         return _difference(self.usd, self.read_usd)
 
 
+EXTRA_COST = figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
+
+
 class CauseTotal(FigureResult, frozen=True, kw_only=True):
     """All misses of one cause."""
 
@@ -346,9 +349,7 @@ class CauseTotal(FigureResult, frozen=True, kw_only=True):
         ),
     ]
     usd: Annotated[float | None, figure("cost of rewrites", Unit.DOLLARS, "Dollars of these tokens.")]
-    extra_usd: Annotated[
-        float | None, figure("extra cost", Unit.DOLLARS, "The part of it above the price of cache reads.")
-    ]
+    extra_usd: Annotated[float | None, EXTRA_COST]
     known: Known
 
 
