@@ -2,7 +2,9 @@
 
 Explain figures of a session's parts: a block, a prompt, a tool's results, a compaction, the next calls.
 
-Each explanation uses exactly the numbers shown; `inspector.replay.explain.cost_sheet` explains the totals.
+Each explanation uses exactly the numbers shown; `inspector.replay.explain.cost_sheet` explains the totals. A formula
+depends on the session (reported, shared out of a total, or estimated), so it is computed here; the catalogue has the
+definition of the figure (`help`).
 """
 
 from __future__ import annotations

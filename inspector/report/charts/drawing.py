@@ -1,11 +1,10 @@
 """Draw charts as SVG, and build the script that redraws them interactively in a page.
 
-vl-convert is an optional dependency. It bundles Vega, Vega-Lite and Vega-Embed and fetches nothing. Without it, charts
-are drawn by `plain_drawing`.
+vl-convert is an optional dependency, large as it is. It bundles Vega, Vega-Lite and Vega-Embed and fetches nothing.
+Where it is missing or lacks address space, `plain_svg` draws the same specifications, so that a page always has charts.
+The terminal's charts are cells with block characters (`inspector.ui.chart`) and share no geometry with either.
 
-SVG charts without the chart library, for when it is not installed or lacks address space.
-
-Supports the small part of Vega-Lite that the charts of this folder use: layers of lines, areas, bars, rectangles,
+`plain_svg` supports the part of Vega-Lite that the charts of this folder use: layers of lines, areas, bars, rectangles,
 rules, points and text on two axes, with a legend above. Tooltips are SVG titles, which browsers show without scripts.
 """
 
@@ -75,7 +74,7 @@ def can_draw() -> bool:
 
 
 def svg(specification: dict[str, Any]) -> str:
-    """Draw a chart as SVG, by the library or else by `plain_drawing`."""
+    """Draw a chart as SVG, by the library or else by `plain_svg`."""
     if not can_draw():
         return plain_svg(specification)
     # Data may only come from the specification.

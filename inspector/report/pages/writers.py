@@ -35,7 +35,7 @@ def html(
     is_interactive: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
 ) -> str:
-    """Write the page. Without the chart library, charts are drawn by `plain_drawing`, and the page notes it.
+    """Write the page. Without the chart library, charts are drawn by `plain_svg`, and the page notes it.
 
     Args:
         charts: Vega-Lite specifications by name; charts that are missing here are left out.
