@@ -20,9 +20,8 @@ from tests.ui.recordings import Recording, recording
 from tests.ui.studies import Costs, table_on_top
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_every_figure_of_every_section_has_an_explanation(running, session_file: Recording, size):
-    async with running(session_file.path, size=size) as run:
+async def test_every_figure_of_every_section_has_an_explanation(running, session_file: Recording):
+    async with running(session_file.path, size=(80, 24)) as run:
         await run.press("1")
         costs = await Costs.opened(run)
         seen = set()
@@ -38,7 +37,9 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
         assert seen >= set(CostSection) - {CostSection.COMPACTIONS}
 
 
-async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running, session_file: Recording):
+async def test_without_a_strategy_figures_are_of_the_session_as_recorded_and_a_result_leads_to_its_row(
+    running, session_file: Recording
+):
     async with running(session_file.path, size=(120, 36)) as run:
         await run.until(lambda: run.has_answers)
         costs = await Costs.opened(run)
@@ -57,6 +58,13 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
         await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
         await run.until_shown("a day, 1 assumed")
         assert re.search(r"a month, 30 days +~\$[\d,.]+ +\$[\d,.]+ to \$[\d,.]+", run.text())
+
+        await run.press("g", "r")
+        await costs.shown()
+        _, block = costs.table.row_here
+        await run.press("enter")
+        assert run.on_top == "session"
+        assert run.timeline.cursor_block == block
 
 
 async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_it(running, session_file: Recording):
@@ -103,19 +111,37 @@ async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(r
         await run.until_shown("The plan changed none of these.")
 
 
-async def test_totals_are_those_of_the_replay(running, session_file: Recording):
-    async with running(session_file.path) as run:
+async def test_totals_are_those_of_the_replay_as_the_table_and_their_explanation_write_them(
+    running, session_file: Recording
+):
+    async with running(session_file.path, size=(120, 36)) as run:
         await run.press("1")
         costs = await Costs.opened(run)
         assert costs.table.text("prompt_tokens", "before") == f"{run.baseline.figures.prompt_tokens.value:,}"
         assert costs.table.text("prompt_tokens", "after") == f"{run.totals.figures.prompt_tokens.value:,}"
         assert f"{run.totals.figures.prompt_tokens.value:,}" in run.text()
+        table = {key: row.cells["after"].text for key, row in costs.table.row_of.items() if key in costs.explained}
+        await run.press("E")
+        await run.until_open("explain")
+        assert [row.cells["value"].text for row in table_on_top(run).rows] == list(table.values())
 
 
-async def test_a_price_factor_typed_on_the_screen_halves_the_cost_everywhere(running, session_file: Recording):
+async def test_terms_change_what_is_ahead_without_a_replay_and_a_typed_factor_and_another_cache_all_costs(
+    running, session_file: Recording
+):
     async with running(session_file.path) as run:
-        before = run.baseline.figures.cost_usd.value
+        await run.press("1")
         costs = await Costs.opened(run)
+        await run.press("g", "f")
+        replay = run.replay
+        run.set_terms(days_per_month=10, next_calls=7)
+        costs.show_again()
+        await costs.shown()
+        assert run.replay is replay
+        assert "a month, 10 days" in run.text()
+        assert "next 7 calls" in run.text()
+
+        before = run.baseline.figures.cost_usd.value
         await run.press("g", "a")
         costs.table.go_to(("term", "factor"))
         await run.tap("enter")
@@ -123,15 +149,18 @@ async def test_a_price_factor_typed_on_the_screen_halves_the_cost_everywhere(run
         run.line = "0.5"
         await run.tap("enter")
         await run.until(lambda: costs.is_on_top)
-        await run.until(lambda: run.terms is not None)
+        await run.until(lambda: run.baseline.figures.cost_usd.value != before)
         await costs.shown()
-
         assert run.baseline.figures.cost_usd.value == pytest.approx(before / 2)
         assert costs.table.text(("term", "factor"), "value") == "0.5"
         assert run.costs.recorded.value == pytest.approx(before / 2)
 
+        run.set_terms(cache="none")
+        await run.until(lambda: run.baseline.figures.cost_usd.known.value == "projected")
+        assert run.baseline.figures.cache_read_tokens.value == 0
 
-async def test_pricing_as_another_model_is_in_header_and_cost_and_can_be_undone(running):
+
+async def test_pricing_as_another_model_is_in_header_and_cost_and_undo_takes_back_the_newest_change_first(running):
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
         before = run.baseline.figures.cost_usd.value
         await run.press("z", "m")
@@ -152,12 +181,6 @@ async def test_pricing_as_another_model_is_in_header_and_cost_and_can_be_undone(
         await run.until(lambda: "priced as" not in run.text().splitlines()[0])
         await run.press("ctrl+y")
         await run.until(lambda: run.baseline.figures.cost_usd.value == pytest.approx(cost))
-
-
-async def test_undo_takes_back_the_newest_change_of_plan_or_model(running):
-    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
-        run.set_terms(model="claude-opus-5-5")
-        await run.until(lambda: run.inputs.other_model == "claude-opus-5-5")
         await run.press("1")
         assert run.plan.strategies
         await run.press("ctrl+z")
@@ -167,38 +190,19 @@ async def test_undo_takes_back_the_newest_change_of_plan_or_model(running):
         await run.until(lambda: not run.inputs.other_model)
 
 
-async def test_another_cache_makes_costs_projected(running, session_file: Recording):
-    async with running(session_file.path) as run:
-        costs = await Costs.opened(run)
-        run.set_terms(cache="none")
-        await run.until(lambda: run.terms is not None)
-        await costs.shown()
-        figures = run.baseline.figures
-        assert (figures.cache_read_tokens.value, figures.cost_usd.known.value) == (0, "projected")
-
-
-async def test_days_and_next_calls_change_what_is_ahead_without_a_replay(running, session_file: Recording):
-    async with running(session_file.path) as run:
-        await run.press("1")
-        costs = await Costs.opened(run)
-        await run.press("g", "f")
-        replay = run.replay
-        run.set_terms(days_per_month=10, next_calls=7)
-        costs.show_again()
-        await costs.shown()
-        assert run.replay is replay
-        assert "a month, 10 days" in run.text()
-        assert "next 7 calls" in run.text()
-
-
-async def test_the_explain_key_explains_the_row_under_the_cursor(running, session_file: Recording):
-    async with running(session_file.path) as run:
+async def test_the_explain_key_explains_the_row_under_the_cursor_as_wide_as_its_own_screen_says(
+    running, session_file: Recording
+):
+    async with running(session_file.path, size=(160, 40)) as run:
         await run.press("E")
         await run.until_open("explain")
         await run.until_shown("tokens of this row, calibrated to reported usage")
         await run.until_shown("as sent in the prompt")
         await run.until_shown("local count, whole")
         await run.until_shown("o200k_base")
+        frame = run.line_with("╭─ Calculation")
+        left = frame.index("╭─ Calculation")
+        assert frame.index("╮", left) - left + 1 == 110
         await run.press("down", "down")
         assert "cost of this block's tokens" in run.explanation.lower()
         await run.press("escape")
@@ -219,16 +223,6 @@ def test_dollars_that_make_up_a_cost_are_explained_as_the_table_writes_them_and_
     assert "input $5 per million tokens" in said
 
 
-async def test_explained_totals_are_written_as_the_table_of_totals_writes_them(running, session_file: Recording):
-    async with running(session_file.path, size=(120, 36)) as run:
-        await run.press("1")
-        costs = await Costs.opened(run)
-        table = {key: row.cells["after"].text for key, row in costs.table.row_of.items() if key in costs.explained}
-        await run.press("E")
-        await run.until_open("explain")
-        assert [row.cells["value"].text for row in table_on_top(run).rows] == list(table.values())
-
-
 async def test_of_a_row_not_replayed_yet_the_explain_key_explains_what_the_session_costs(
     running, session_file: Recording, monkeypatch: pytest.MonkeyPatch
 ):
@@ -241,38 +235,6 @@ async def test_of_a_row_not_replayed_yet_the_explain_key_explains_what_the_sessi
         await run.until_open("explain")
         assert run.timeline.cursor_block >= rows
         await run.until_shown("Tokens of each kind times their rate")
-
-
-async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(running, session_file: Recording):
-    async with running(session_file.path) as run:
-        await run.press("1")
-        run.focus_costs()
-        await run.press("E")
-        await run.until_open("explain")
-        await run.until_shown("cost without the plan")
-        for name in ("saved", "breaks even at call", "saved per month"):
-            assert name in run.text()
-
-
-async def test_an_explanation_is_as_wide_as_its_own_screen_says(running, session_file: Recording):
-    async with running(session_file.path, size=(160, 40)) as run:
-        await run.settled()
-        await run.tap("E")
-        await run.until_shown("Calculation")
-        frame = next(line for line in run.lines() if "Calculation" in line)
-        left = frame.index("╭─ Calculation")
-        assert frame.index("╮", left) - left + 1 == 110
-
-
-async def test_a_result_leads_to_its_row(running, session_file: Recording):
-    async with running(session_file.path) as run:
-        costs = await Costs.opened(run)
-        await run.press("g", "r")
-        await costs.shown()
-        _, block = costs.table.row_here
-        await run.press("enter")
-        assert run.on_top == "session"
-        assert run.timeline.cursor_block == block
 
 
 async def test_a_session_without_a_price_says_what_is_missing(running, tmp_path: Path):
@@ -315,25 +277,32 @@ def test_nothing_typed_means_as_recorded(name: str):
     assert term.shown(Assumptions()) == ""
 
 
-@pytest.mark.parametrize(
-    ("key", "said"), [("c", "cost without the plan"), ("t", "saved per month"), ("v", "the next prompt")]
-)
-async def test_the_explain_key_works_on_every_screen_that_studies_the_session(
-    running, session_file: Recording, key: str, said: str
+async def test_the_explain_key_explains_costs_with_the_cursor_in_the_cost_bar_and_on_every_analysis_screen(
+    running, session_file: Recording
 ):
     async with running(session_file.path) as run:
         await run.press("1")
-        await run.press(key)
-        await run.until(lambda: run.on_top != "session")
-        if key == "c":
-            # Where the best plan is found the cursor goes to it, unless keys have put it elsewhere.
-            await run.press("end", "home", "down")
-        await run.until(lambda: run.has_explanation)
-        await run.tap("E")
+        run.focus_costs()
+        await run.press("E")
         await run.until_open("explain")
-        await run.settled()
-        await run.pause()
-        assert said in run.text()
+        await run.until_shown("cost without the plan")
+        for name in ("saved", "breaks even at call", "saved per month"):
+            assert name in run.text()
+        await run.tap("escape")
+        for key, said in {"c": "cost without the plan", "t": "saved per month", "v": "the next prompt"}.items():
+            await run.until_open("session")
+            await run.press(key)
+            await run.until(lambda: run.on_top != "session")
+            if key == "c":
+                # Where the best plan is found the cursor goes to it, unless keys have put it elsewhere.
+                await run.press("end", "home", "down")
+            await run.until(lambda: run.has_explanation)
+            await run.tap("E")
+            await run.until_open("explain")
+            await run.until_shown(said)
+            await run.tap("escape")
+            await run.until(lambda: run.on_top != "explain")
+            await run.tap("escape")
 
 
 async def test_where_responses_were_longer_than_the_file_says_the_cost_is_an_estimate_and_marked(running, corpus: Path):
