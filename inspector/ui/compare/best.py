@@ -281,13 +281,11 @@ def headline(
         safest: The safest plan so far.
     """
     if best is not None:
-        is_safest = safest is not None and safest.key == best.key
-        of = "best so far" if waiting else "best plan"
-        of += ", also the safest," if is_safest else ""
-        short_of = of if waiting else of.replace(" plan", "")
+        also = ", also the safest," if safest is not None and safest.key == best.key else ""
+        of, short_of = ("best so far",) * 2 if waiting else ("best plan", "best")
         saving = _saving(best)
         return Headline(
-            f"{BEST_MARK} {of} {saving.in_full(ON_SCREEN)}",
+            f"{BEST_MARK} {of}{also} {saving.in_full(ON_SCREEN)}",
             f"{BEST_MARK} {short_of} {saving.in_short(ON_SCREEN)}",
             *_gone(best),
             is_good=True,
