@@ -55,6 +55,9 @@ STARTS = re.compile(r"(?:What|Whose|Whether|That|Of|So|The same)\b")
 PROSE = re.compile(r"[A-Za-z]{2,}[^A-Za-z{}]* [A-Za-z(]")
 """A string literal that holds at least two words."""
 
+PLAIN_COMMENT = re.compile(r"[^#\"']*#.*\n?")
+"""A line with a comment behind no string."""
+
 CODE_IN_PROSE = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>")
 CODE_BLOCK = re.compile(r"^(?: {4,}|\t)[^\n]*$|^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -98,36 +101,30 @@ def literals(tree: ast.AST) -> tuple[list[ast.Constant], list[ast.Constant]]:
 
 
 @cache
-def docstrings() -> tuple[Text, ...]:
-    return tuple(
-        Text(f"{path.relative_to(ROOT)}:{node.lineno}", str(node.value))
-        for path in sources("inspector", "scripts", "benchmarks", "tests")
-        for node in literals(ast.parse(path.read_text(encoding="utf-8")))[0]
-    )
+def of_modules() -> dict[str, tuple[Text, ...]]:
+    """Docstrings and comments of all modules, and strings of the package, each module parsed once."""
+    found: dict[str, list[Text]] = {"docstrings": [], "comments": [], "strings": []}
+    for path in sources("inspector", "scripts", "benchmarks", "tests"):
+        place, source = path.relative_to(ROOT), path.read_text(encoding="utf-8")
+        statements, others = literals(ast.parse(source))
+        found["docstrings"] += [Text(f"{place}:{node.lineno}", str(node.value)) for node in statements]
+        found["comments"] += [Text(f"{place}:{line}", text) for line, text in comments_of(source, statements + others)]
+        if place.parts[0] == "inspector" and "/".join(place.parts[1:3]) not in OTHERS_WORDS:
+            texts = [Text(f"{place}:{node.lineno}", str(node.value)) for node in others]
+            found["strings"] += [each for each in texts if PROSE.search(each.text) and not NOT_PROSE.search(each.text)]
+    return {name: tuple(texts) for name, texts in found.items()}
 
 
-@cache
-def comments() -> tuple[Text, ...]:
-    return tuple(
-        Text(f"{path.relative_to(ROOT)}:{token.start[0]}", token.string.lstrip("# "))
-        for path in sources("inspector", "scripts", "benchmarks", "tests")
-        for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
-        if token.type == tokenize.COMMENT
-    )
-
-
-@cache
-def strings() -> tuple[Text, ...]:
-    found = []
-    for path in sources("inspector"):
-        room = "/".join(path.relative_to(ROOT / "inspector").parts[:2])
-        if room in OTHERS_WORDS:
-            continue
-        for node in literals(ast.parse(path.read_text(encoding="utf-8")))[1]:
-            text = str(node.value)
-            if PROSE.search(text) and not NOT_PROSE.search(text):
-                found.append(Text(f"{path.relative_to(ROOT)}:{node.lineno}", text))
-    return tuple(found)
+def comments_of(source: str, strings: list[ast.Constant]) -> list[tuple[int, str]]:
+    """Return line and text of every comment; only hashes near strings need Python's tokenizer, which is slow."""
+    lines = source.splitlines(keepends=True)
+    hashes = [line for line, text in enumerate(lines, start=1) if "#" in text]
+    long = [(node.lineno, node.end_lineno or 0) for node in strings if node.end_lineno != node.lineno] if hashes else []
+    inside = {line for first, last in long for line in range(first, last + 1)}
+    if any(line in inside or not PLAIN_COMMENT.fullmatch(lines[line - 1]) for line in hashes):
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        return [(each.start[0], each.string.lstrip("# ")) for each in tokens if each.type == tokenize.COMMENT]
+    return [(line, lines[line - 1].partition("#")[2].strip("# \n")) for line in hashes]
 
 
 @cache
@@ -139,7 +136,11 @@ def documents() -> tuple[Text, ...]:
     return tuple(found)
 
 
-CORPORA = {"docstrings": docstrings, "comments": comments, "strings": strings, "documents": documents}
+def corpus_of(name: str) -> tuple[Text, ...]:
+    return documents() if name == "documents" else of_modules()[name]
+
+
+CORPORA = ("docstrings", "comments", "strings", "documents")
 
 
 def found_in(texts: tuple[Text, ...], pattern: str) -> list[str]:
@@ -153,7 +154,7 @@ def found_in(texts: tuple[Text, ...], pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_words_of_a_translation_are_as_rare_as_in_native_prose(corpus: str, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = CORPORA[corpus]()
+    texts = corpus_of(corpus)
     words = sum(len(each.prose.split()) for each in texts)
     assert words > 1_000
     rates, over = Counter[str](), []
@@ -172,11 +173,11 @@ def test_words_of_a_translation_are_as_rare_as_in_native_prose(corpus: str, caps
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_words_with_a_plain_replacement_are_absent(corpus: str) -> None:
     wrong = [
-        f"{advice}: {place}" for advice, pattern in NEVER.items() for place in found_in(CORPORA[corpus](), pattern)
+        f"{advice}: {place}" for advice, pattern in NEVER.items() for place in found_in(corpus_of(corpus), pattern)
     ]
     assert not wrong, "\n".join(wrong)
 
 
 def test_no_docstring_starts_as_a_fragment() -> None:
-    wrong = [f"{each.place}: {each.text[:60]}" for each in docstrings() if STARTS.match(each.text.strip())]
+    wrong = [f"{each.place}: {each.text[:60]}" for each in corpus_of("docstrings") if STARTS.match(each.text.strip())]
     assert not wrong, "\n".join(wrong)
