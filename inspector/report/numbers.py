@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inspector.replay.figure import Figure
+
 MINUS: Final = "\N{MINUS SIGN}"
 """Minus sign of a negative number: before the dollar sign, after the mark of an estimate."""
 
@@ -223,6 +225,13 @@ def window_size(tokens: int) -> str:
     if tokens >= 999_500:
         return f"{round(tokens / 1e6, 1):g}M"
     return f"{round(tokens / 1e3, 1 if tokens < 20_000 else None):g}k"
+
+
+def size_words(size: Figure, *, is_window: bool) -> str:
+    """Return what a prompt's fill is a share of: `compacts at ~167k`, or `window 200k` (`context_blocks.Fill`)."""
+    tokens = window_size(round(size.value or 0))
+    tokens = ON_SCREEN.qualified(tokens, size.known, is_lower_bound=size.is_lower_bound)
+    return f"{'window' if is_window else 'compacts at'} {tokens}"
 
 
 def age(seconds: float) -> str:

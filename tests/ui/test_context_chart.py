@@ -167,4 +167,4 @@ async def test_estimated_prompts_are_marked_next_to_the_fill_and_in_a_low_frame(
 async def test_a_next_prompt_over_the_window_says_so_in_the_frame(running, session_file) -> None:
     session_file.say("a line of a log\n" * 60_000)
     async with running(session_file.path, size=(120, 36)) as run:
-        await run.until_shown(", over the window of ~200k ─")
+        await run.until_shown(", over the window ~200k ─")

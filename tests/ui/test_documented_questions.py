@@ -162,7 +162,7 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
         await run.press("end", "left_square_bracket")
         last = sample.calls[-1].usage.prompt
         await run.tap("v")
-        await shows(run, f"{last:,} tokens", "compacts at ~")
+        await shows(run, f"{last:,} tokens", "compacts at ")
         rows = re.findall(r"│[▶ ] ([a-z][a-z …]*?) +(?:\d+ +)?~?([\d,]+) ", run.text().partition("r role  t tool")[2])
         amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
         whole = amounts.pop("this window")

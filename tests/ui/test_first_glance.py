@@ -52,7 +52,7 @@ async def test_the_fill_is_the_next_prompts_share_of_the_size_at_which_the_agent
         # Claude Code 2: 200,000 tokens less 20,000 for the summary and 13,000 more: 167,000.
         prompt = prompt_at(run.baseline, run.history.call_count).value
         share = prompt / 167_000
-        await run.until_shown("compacts at ~167k")
+        await run.until_shown("compacts at ≥ 167k")
         assert f"{share * 100:3.0f} %" in run.header_line
         assert " % now" not in run.header_line
 
@@ -72,9 +72,9 @@ async def test_the_fill_in_the_header_is_the_sessions_while_the_panes_show_a_pla
 async def test_the_low_frame_compares_the_prompt_with_the_size_that_the_header_uses(running) -> None:
     async with running(SAMPLE, size=(80, 24)) as run:
         prompt = ON_SCREEN.short(prompt_at(run.baseline, run.history.call_count).value)
-        await run.until_shown(f"next prompt: {prompt}, compacts at ~167k")
+        await run.until_shown(f"next prompt: {prompt}, compacts at ≥ 167k")
         await run.press("1", "p")
-        await run.until_shown(" of ~167k ")
+        await run.until_shown(" of ≥ 167k ")
 
 
 def test_a_strategy_that_is_only_in_one_plan_was_added_or_removed() -> None:

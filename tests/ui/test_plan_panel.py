@@ -26,6 +26,7 @@ from inspector.ui.plan.limits import (
     shape_of,
     sizes_row,
     track_row,
+    value_text,
 )
 from inspector.ui.plan.results import setting_rows
 
@@ -171,18 +172,26 @@ def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_shows_the_value(
     assert pieces[0][0].strip()
 
 
+def test_a_value_has_a_short_unit_unless_the_name_of_its_limit_has_it() -> None:
+    assert value_text(150, "characters", "confirmation") == "150 chars"
+    assert value_text(50_000, "tokens", "result-budget") == "50,000 tokens"
+    assert value_text(20, "messages", "keep-messages") == "20"
+    assert value_text(0.7, "", "threshold") == "0.7"
+
+
 def test_what_a_limit_does_is_reported_as_fully_as_there_is_room_for() -> None:
     effect = Effect("20 of 53 results", "+21k tokens", "20 of 53")
 
-    assert [effect.within(width) for width in (20, 18, 15, 13, 8, 3)] == [
+    assert [effect.within(width) for width in (20, 18, 16, 15, 13, 8, 5, 3)] == [
         "20 of 53 +21k tokens",
         "20/53 +21k tokens",
-        "20 of 53 +21k",
-        "20 of 53 +21k",
+        "20/53 +21k tok",
+        "20/53 +21k tok",
+        "+21k tokens",
+        "+21k tok",
         "+21k",
         "",
     ]
-    assert effect.within(12) == "20/53 +21k"
 
 
 @given(st.lists(labels, max_size=6), st.integers(30, 60), st.integers(0, 4))
@@ -288,7 +297,7 @@ async def test_the_wheel_moves_a_limit_finely_where_it_has_the_focus_and_a_typed
         await run.press(*"99000", "enter")
         assert slider.value == 99_000
         name, line, _ = slider.text().split("\n")
-        assert name.endswith("99,000")
+        assert name.endswith("99,000 chars")
         assert line.endswith(f" beyond {slider.end:,.0f} ▶")
         await run.press("left")
         assert slider.value == slider.end

@@ -9,7 +9,7 @@ import numpy as np
 
 from inspector.replay.analysis import context_blocks
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.report.numbers import ON_SCREEN, window_size
+from inspector.report.numbers import ON_SCREEN, size_words
 from inspector.session.model import ContextCause
 from inspector.strategies.core.operations import Action
 from inspector.strategies.history.memo import cached_per_history
@@ -269,9 +269,8 @@ def _next_prompt(outcome: Outcome) -> str:
     prompt = _prompt(outcome, count)
     if not window.size:
         return prompt
-    size = ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value)
     is_over = (context_blocks.prompt_at(replay, count).value or 0) > window.size
-    return f"{prompt}, {'over the window of' if is_over else 'window'} {size}"
+    return f"{prompt}, {'over the ' if is_over else ''}{size_words(window.tokens, is_window=True)}"
 
 
 def _prompt(outcome: Outcome, place: int) -> str:
@@ -291,8 +290,7 @@ def prompt_at(outcome: Outcome, call: int | None) -> tuple[str, ...]:
         prompt = f"next prompt: {_prompt(outcome, count)}"
         if not count or not fill.size.value:
             return (prompt,) if count else ()
-        of = f"{prompt} of {_tokens(fill.size)}"
-        return (of,) if fill.is_window else (f"{prompt}, compacts at {_tokens(fill.size)}", of)
+        return f"{prompt}, {size_words(fill.size, is_window=fill.is_window)}", f"{prompt} of {_tokens(fill.size)}"
 
     def size(replay: Replay) -> str:
         tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))
@@ -322,7 +320,7 @@ def fill_text(outcome: Outcome, call: int | None) -> FillText:
     place = count if call is None else min(call, count)
     fill = context_blocks.fill_at(outcome.replay, place)
     prompt = _prompt(outcome, place)
-    size = f"{'of' if fill.is_window else 'compacts at'} {_tokens(fill.size)}" if fill.size.value else ""
+    size = size_words(fill.size, is_window=fill.is_window) if fill.size.value else ""
     name = "next prompt" if place == count else f"call {ON_SCREEN.whole(place + 1)}"
     share = fill.share
     return FillText(
@@ -331,4 +329,5 @@ def fill_text(outcome: Outcome, call: int | None) -> FillText:
 
 
 def _tokens(figure: Figure) -> str:
-    return ON_SCREEN.qualified(ON_SCREEN.short(figure.value or 0), figure.known.value)
+    tokens = ON_SCREEN.short(figure.value or 0)
+    return ON_SCREEN.qualified(tokens, figure.known.value, is_lower_bound=figure.is_lower_bound)

@@ -454,7 +454,7 @@ class CompareScreen(AnalysisScreen):
         elif each.is_baseline:
             self.show_notice("to cut nothing, switch off the strategies of the plan")
         elif each.is_current or each.plan.strategies == self.outcome.plan.strategies:
-            self.show_notice("this is the current plan")
+            self.show_notice(self.controller.already_on(self.outcome.plan))
         else:
             self.controller.use_plan(each.plan)
             self.dismiss(CloseResult())

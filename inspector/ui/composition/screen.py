@@ -16,7 +16,7 @@ from inspector.replay.analysis.context_breakdown import (
     consumers_of,
     context_breakdown,
 )
-from inspector.report.numbers import ON_SCREEN, window_size
+from inspector.report.numbers import ON_SCREEN, size_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS, DIVISION_LETTERS
@@ -194,16 +194,12 @@ class CompositionScreen(AnalysisScreen):
         prompt = ON_SCREEN.qualified(size, context.prompt.known.value)
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
-            size = ON_SCREEN.qualified(window_size(window.size), window.tokens.known.value) if window.size else ""
             over = round((context.prompt.value or 0) - window.size) if window.size else 0
             fill = fill_at(replay, context.call)
-            of = f" of {size}" if size else ""
+            of = size_words(fill.size, is_window=fill.is_window) if fill.size.value else ""
             if over > 0:
-                of += f", {ON_SCREEN.whole(over)} beyond it"
-            elif fill.size.value and not fill.is_window:
-                compacts = ON_SCREEN.qualified(ON_SCREEN.short(fill.size.value), fill.size.known.value)
-                of = f", compacts at {compacts}"
-            pane.border_title = Content(f"Window {when}: {prompt}{of}")
+                of = f"{size_words(window.tokens, is_window=True)}, {ON_SCREEN.whole(over)} beyond it"
+            pane.border_title = Content(", ".join(filter(None, (f"Window {when}: {prompt}", of))))
         else:
             sent = f"Everything sent in {ON_SCREEN.plural(count, 'call')}"
             pane.border_title = Content(f"{sent} · {TOKEN_CALLS}")

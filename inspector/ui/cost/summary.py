@@ -260,7 +260,7 @@ def planned_line(summary: CostSummary, plan_name: str) -> Line:
     words = f"{'' if summary.exclusion and (saved.value or 0) > 0 else 'with '}{plan_name} "
     return (
         *_cost(summary),
-        LineText(((words, _TEXT), (amount, _FIGURE)), 2, (("→ ", _TEXT), (amount, _FIGURE))),
+        LineText(((words, _TEXT), (amount, _FIGURE)), 3, LineText((("→ ", _TEXT), (amount, _FIGURE)), 2)),
         *_saving(summary, saved),
         *(() if summary.until is not None else _net(summary)),
         *_tokens(summary),
@@ -408,14 +408,15 @@ def _net(summary: CostSummary) -> Line:
     """Describe the saving after re-fetches, or keep its place until it is known."""
     found = summary.recoveries
     if not summary.is_settled or found is None:
-        return (LineText(((UNSETTLED, _TEXT),), 2),)
+        return (LineText(((UNSETTLED, _TEXT),), 1),)
     longer, shorter = net_after_words(found.net, found.refetched, ON_SCREEN), net_words(found.net, ON_SCREEN)
     if found.refetched is None:
         return (LineText(((longer, _TEXT),), 2),)
     if not shorter or (found.saved or 0) <= 0:
         return ()
     style = _SAVED if found.is_sure else _LOST
-    return (LineText(((longer, style),), 2, ((shorter, style),)),)
+    # The net saving stays longer than the cost with the plan, which follows from the saving.
+    return (LineText(((longer, style),), 2, LineText(((shorter, style),), 1)),)
 
 
 def _tokens(summary: CostSummary) -> Line:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.live.alerts import LONGEST_NAME, session_name
 from inspector.live.status import FILL_ALARM, FILL_WARNING, Activity, Attention, CacheState, LiveSession
-from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, window_size
+from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, size_words
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, figure_cell
 
@@ -206,9 +206,8 @@ def _compaction_text(session: LiveSession) -> str:
     size, window = session.compacts_at, session.window
     if size.value is None and window.value is None:
         return "compaction size unknown"
-    of = size if size.value is not None else window
-    tokens = ON_SCREEN.qualified(window_size(round(of.value or 0)), "", is_lower_bound=of.is_lower_bound)
-    text = f"{'compacts at' if size.value is not None else 'window'} {tokens}"
+    is_window = size.value is None
+    text = size_words(window if is_window else size, is_window=is_window)
     found = session.forecast
     if found is None:
         return text

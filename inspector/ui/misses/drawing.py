@@ -108,6 +108,13 @@ def bill_of(found: CacheMisses) -> CostSeries | None:
     return CostSeries(table, found.dearest, compactions, None, tuple(sorted(places)), usd) if table.sum() > 0 else None
 
 
+def chart_title(series: CostSeries) -> str:
+    """Name the costliest call, whose cost is the top of the chart: `Cost per call, most at call 132: $2.48`."""
+    costs = series.dollars.sum(axis=0)
+    call = int(costs.argmax())
+    return f"Cost per call, most at call {ON_SCREEN.whole(call + 1)}: {ON_SCREEN.dollars(float(costs[call]))}"
+
+
 def call_summary(series: CostSeries) -> str:
     """Describe the cost of the selected call by kind: `call 132: $2.48, writes $2.31, output $0.12`."""
     call = series.call

@@ -143,8 +143,9 @@ def avoidable(found: CacheMisses, best: Recommended | None, change: LifetimeChan
         return ""
     could, lost = (each.figure("extra_usd") for each in (found.preventable, found.total))
     amount = f"avoidable: {dollars(could)}" if could.value else "no avoidable cache misses"
-    of_all = f" of {dollars(lost)} in cache misses" if could.value else f" ({dollars(lost)} in all)"
-    misses, short_misses = ([f"{amount}{of_all}"], [amount]) if lost.value else ([], [])
+    lost_in = f"{dollars(lost)} in cache misses"
+    longer = f"{amount} of {lost_in}" if could.value else f"{lost_in}, none avoidable"
+    misses, short_misses = ([longer], [amount]) if lost.value else ([], [])
     plan, short_plan, brief_plan = ([], [], []) if best is None else ([best.in_full], [best.in_short], [best.brief])
     wordings = [first + then for first in (misses, short_misses) for then in (plan, short_plan, brief_plan)]
     if misses and could.value and change is not None and (change.misses or 0) > 0 and (change.saved_usd or 0.0) > 0:

@@ -30,7 +30,7 @@ from inspector.ui.dialogs import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_glyphs import no_misses_text
-from inspector.ui.misses.drawing import BillRun, CostSeries, bill_of, call_at, call_summary, draw_bill
+from inspector.ui.misses.drawing import BillRun, CostSeries, bill_of, call_at, call_summary, chart_title, draw_bill
 from inspector.ui.misses.rows import (
     ALL,
     FOLDED,
@@ -250,7 +250,9 @@ class MissesScreen(AnalysisScreen):
         elif found is not self.found or not self.causes.table.columns:
             self.found = found
             self._asked = None
-            self.query_one(BillChart).series = bill_of(found.misses)
+            self.query_one(BillChart).series = series = bill_of(found.misses)
+            if series is not None:
+                self.query_one("#bill-pane", Pane).border_title = Content(chart_title(series))
             self._place_bill()
             self._show_causes(found)
             self._price_pause(found)

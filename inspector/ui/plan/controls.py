@@ -30,6 +30,7 @@ from inspector.ui.plan.limits import (
     range_of,
     sizes_row,
     track_row,
+    value_text,
 )
 
 if TYPE_CHECKING:
@@ -337,6 +338,8 @@ class LimitSlider(ParameterControl):
     """The largest of the compared sizes; None if unknown."""
     is_moving: reactive[bool] = reactive(False)
     """True during a drag: the value is shown next to the knob."""
+    unit: reactive[str] = reactive("")
+    """Unit of the value, which may depend on other settings of the strategy."""
 
     class RangeChanged(Message):
         """Posted when the end of the track changes."""
@@ -346,8 +349,9 @@ class LimitSlider(ParameterControl):
             self.slider = slider
             """The slider."""
 
-    def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
+    def __init__(self, entry: int, parameter: Parameter, value: ParameterValue, unit: str = "") -> None:
         super().__init__(entry, parameter, value)
+        self.set_reactive(LimitSlider.unit, unit)
         self._counts_sizes = counts_sizes(parameter)
         self.scale = range_of(parameter, self.number, None)
         """Range of the track."""
@@ -400,7 +404,8 @@ class LimitSlider(ParameterControl):
     def render(self) -> Content:
         track, number = self.track, self.number
         default = self.parameter.default
-        value = (self._typed + "▏", "parameter--typed") if self._typed else (number_text(number), "parameter--value")
+        shown = self._typed + "▏" if self._typed else value_text(number, self.unit, self.parameter.name)
+        value = shown, "parameter--typed" if self._typed else "parameter--value"
         name = f"{self.mark} {self.label}"
         doing = self.effect if self.effect.is_known else Effect(brief=self._count)
         origin = float(default) if isinstance(default, int | float) else None

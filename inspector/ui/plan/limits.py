@@ -274,7 +274,7 @@ MARK: Final = "│"
 """Marks the limit in the histogram."""
 
 UNIT_OF_TOKENS: Final = " tokens"
-"""Unit of the omitted text. Narrow rows leave it out, because the frame below also shows it."""
+"""Unit of the omitted text; narrow rows shorten it."""
 
 VALUE_WIDTH = 8
 """Minimum width of a value including the blank before it."""
@@ -306,13 +306,19 @@ class Effect:
         return f"    {self.touched[:room]:<{room}}{self.tokens}"
 
     def within(self, width: int) -> str:
-        """Return the longest form that fits: `49 of 102 +3.9k tokens`, `49/102 +3.9k`, `+3.9k`, or an empty string."""
+        """Return the longest form that fits: `49 of 102 +3.9k tokens`, `49/102 +3.9k tok`, `+3.9k`, or an empty string.
+
+        The unit stays as long as possible, because a limit's value follows.
+        """
         short, amount = self.brief.replace(" of ", "/"), self.tokens.removesuffix(UNIT_OF_TOKENS)
+        brief_tokens = f"{amount} tok" if amount else ""
         forms = (
             f"{self.brief} {self.tokens}",
             f"{short} {self.tokens}",
-            f"{self.brief} {amount}",
-            f"{short} {amount}",
+            f"{self.brief} {brief_tokens}",
+            f"{short} {brief_tokens}",
+            self.tokens or short,
+            brief_tokens or short,
             amount or short,
         )
         return next((text for form in forms if len(text := form.strip()) <= width), "")
@@ -337,6 +343,15 @@ def effect_of(outcome: GroupEffect | None) -> Effect:
 def number_text(number: float) -> str:
     """Format a value: `24,000`, `0.7`."""
     return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
+
+
+_SHORT_UNITS: Final = {"characters": "chars", "messages": "msgs", "observations": "obs.", "seconds": "s"}
+
+
+def value_text(number: float, unit: str, name: str) -> str:
+    """Format a limit's value with its unit, unless its name has it: `150 chars`, `20` for `keep-messages`."""
+    shown = "" if unit in name.split("-") else _SHORT_UNITS.get(unit, unit)
+    return f"{number_text(number)} {shown}".rstrip()
 
 
 def name_row(label: str, effect: Effect, value: tuple[str, str], width: int) -> tuple[Piece, Piece, Piece]:

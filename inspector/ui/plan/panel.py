@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import Parameter, ParameterKind, ParameterValue
+from inspector.strategies.registry import unit_of
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL, STRATEGY
 from inspector.ui.part_names import NUMBERED
@@ -225,7 +226,7 @@ class PlanEntryView(Vertical):
     def _control(self, parameter: Parameter, value: ParameterValue) -> ParameterControl:
         match parameter.kind:
             case ParameterKind.WHOLE_NUMBER | ParameterKind.NUMBER:
-                return LimitSlider(self.index, parameter, value)
+                return LimitSlider(self.index, parameter, value, unit_of(self.entry.strategy, parameter))
             case ParameterKind.SWITCH:
                 return SwitchControl(self.index, parameter, value)
             case ParameterKind.CHOICE:
@@ -239,6 +240,8 @@ class PlanEntryView(Vertical):
         self._toggle.enabled = entry.enabled
         for control in self._parameters:
             control.value = value_of(entry, control.parameter)
+            if isinstance(control, LimitSlider):
+                control.unit = unit_of(entry.strategy, control.parameter)
         self._show_switch()
 
     def _show_switch(self) -> None:
