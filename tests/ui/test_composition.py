@@ -84,7 +84,7 @@ async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session
         await run.until_shown("Window at the next prompt: ")
 
 
-async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
+async def test_the_blocks_of_the_part_under_the_cursor_are_below_and_lead_to_their_row(running, session_file) -> None:
     async with running(session_file.path) as run:
         screen = await studies.Composition.opened(run, "g t")
         count = len(screen.found.context.blocks)
@@ -99,10 +99,6 @@ async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, 
         await run.pause()
         assert screen.blocks.rows == ()
 
-
-async def test_enter_goes_to_the_blocks_and_from_there_to_the_row_in_the_timeline(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "g t")
         screen.parts.go_to(("Read",))
         await run.tap("enter")
         await run.pause()
@@ -117,9 +113,28 @@ async def test_enter_goes_to_the_blocks_and_from_there_to_the_row_in_the_timelin
         assert timeline.has_focus
 
 
-async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, session_file) -> None:
+async def test_over_the_whole_session_parts_are_those_of_every_prompt_and_blocks_are_listed_from_the_first_on(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "e")
+        screen = await studies.Composition.opened(run)
+        await run.tap("question_mark")
+        await run.pause()
+        assert run.on_top == "help"
+        shown = run.help_names
+        assert {"composition.enter", "composition.scope", "study.close", "table.sort-left"} <= shown
+        await run.tap("escape", "tab")
+        await run.pause()
+        assert "to its row" in run.text()
+        await run.tap("end")
+        await run.pause()
+        assert screen.blocks.row_here == screen.blocks.rows[-1].key
+        last = screen.blocks.row_here
+
+        await run.tap("e")
+        await screen.shown()
+        assert screen.blocks.row_here == screen.blocks.rows[0].key != last
+        assert screen.blocks.first_line == 0
         found = screen.found
         assert found.scope is Scope.SESSION
         token_calls = run.replay.ledger.prompt_tokens.sum()
@@ -131,20 +146,8 @@ async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, s
         await screen.shown()
         assert screen.found.scope is Scope.WINDOW
         assert screen.found.everything.name == "this window"
-
-
-async def test_other_blocks_or_the_same_by_what_they_cost_are_listed_from_the_first_on(running, session_file) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
-        screen = await studies.Composition.opened(run)
-        await run.tap("tab", "end")
-        await run.pause()
-        assert screen.blocks.row_here == screen.blocks.rows[-1].key
-        last = screen.blocks.row_here
-
-        await run.tap("e")
-        await screen.shown()
-        assert screen.blocks.row_here == screen.blocks.rows[0].key != last
-        assert screen.blocks.first_line == 0
+        await run.tap("escape")
+        await run.until_open("session")
 
 
 async def test_a_changed_plan_and_a_grown_session_are_divided_again(running, session_file) -> None:
@@ -194,21 +197,6 @@ async def test_a_division_that_fails_is_reported_and_the_next_one_is_made(runnin
         await run.tap("g", "f")
         await screen.shown()
         assert screen.found.grouping is Grouping.FILE
-
-
-async def test_the_screen_helps_and_closes(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await studies.Composition.opened(run)
-        await run.tap("question_mark")
-        await run.pause()
-        assert run.on_top == "help"
-        shown = run.help_names
-        assert {"composition.enter", "composition.scope", "study.close", "table.sort-left"} <= shown
-        await run.tap("escape", "tab")
-        await run.pause()
-        assert "to its row" in run.text()
-        await run.tap("escape")
-        await run.until_open("session")
 
 
 async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from inspector.replay.analysis.compactions import compaction_totals
 from inspector.ui.part_names import APPLIED, NEEDED_PHRASES, TOKEN_CALLS
 from tests.conftest import ROOT
@@ -27,19 +25,17 @@ async def test_the_plan_s_pane_says_what_needed_means_where_there_is_room(runnin
             assert len(re.findall(r"\b(?:needed|applied): (?:a later|first)\b", run.text())) == whole
 
 
-@pytest.mark.parametrize("width", [200, 80])
-async def test_rows_by_token_calls_say_what_they_are(running, width: int) -> None:
-    async with running(SAMPLE, size=(width, 50)) as run:
+async def test_rows_by_token_calls_and_the_window_of_all_prompts_say_what_these_are_once(running) -> None:
+    async with running(SAMPLE, size=(80, 50)) as run:
         assert TOKEN_CALLS not in run.text()
         await run.tap("z", "s", "z", "s")
         await run.until_shown("most token-calls first")
         await run.until_shown(TOKEN_CALLS)
+        await run.resize(200, 50)
+        await run.until_shown(TOKEN_CALLS)
         await run.tap("z", "s")
         await run.until(lambda: TOKEN_CALLS not in run.text())
-
-
-async def test_blocks_by_token_calls_say_what_these_are_once(running) -> None:
-    async with running(SAMPLE, size=(120, 36)) as run:
+        await run.resize(120, 36)
         await studies.Composition.opened(run)
         await run.until_shown(TOKEN_CALLS)
         await run.tap("e")
@@ -47,25 +43,24 @@ async def test_blocks_by_token_calls_say_what_these_are_once(running) -> None:
         assert run.text().count(TOKEN_CALLS) == 1
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_on_a_compaction_s_row_its_frame_says_what_all_of_them_came_to(running, size: tuple[int, int]) -> None:
-    async with running(SAMPLE, size=size) as run:
-        await run.tap("g", "c")
-        await run.tap("enter")
-        await run.until_shown(" · removed 55k tokens · cache rewrites $0.013")
+async def test_the_frame_of_a_compaction_s_row_and_the_section_of_compactions_show_the_total_of_all(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
+        total = " · removed 55k tokens · cache rewrites $0.013"
+        await run.tap("g", "c", "enter")
+        for size in ((80, 24), (120, 36)):
+            await run.resize(*size)
+            await run.until_shown(total)
         assert "The only compaction removed 54,918 tokens (calibrated); cache misses" in "".join(
             run.detail.content.lead
         )
         await run.tap("escape", "down", "enter")
         await run.until(lambda: "cache rewrites $" not in run.text() and "Detail" in run.text())
 
-
-async def test_the_section_of_compactions_ends_with_what_all_of_them_came_to(running) -> None:
-    async with running(SAMPLE, size=(80, 24)) as run:
+        await run.resize(80, 24)
         costs = await Costs.opened(run)
         await run.press("g", "c")
         await costs.shown()
-        await run.until_shown("removed 55k tokens · cache rewrites $0.013")
+        await run.until_shown(total.removeprefix(" · "))
         await run.tap("end")
         await run.until_shown("the only compaction removed 54,918 tokens (calibrated)")
         found = compaction_totals(run.baseline)
