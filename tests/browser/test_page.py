@@ -12,9 +12,9 @@ from axe_playwright_python.sync_playwright import Axe
 
 from inspector.cli import main
 from inspector.report.before_after import SETS, before_after_report
-from inspector.report.before_after_page import before_after_content
 from inspector.report.folder import UnreadSession
 from inspector.report.pages.writers import html
+from inspector.report.sessions_page import before_after_content
 from tests.browser.conftest import visiting
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
@@ -29,6 +29,7 @@ SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
 CHARTS = 5
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+ON_BOTH = pytest.mark.parametrize(("window", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
 LEAST_OF_LABEL = 90.0
 UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true })"
 
@@ -40,8 +41,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("window", [DESK, PHONE], ids=["desk", "phone"])
+@ON_BOTH
 def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, page_file: Path, window, scheme: str):
     with visiting(chromium, page_file.as_uri(), viewport=window, color_scheme=scheme) as visit:
         visit.page.evaluate(UNFOLD)
@@ -81,7 +81,7 @@ def test_the_first_screenful_shows_the_chart_and_on_a_desk_every_tile_whole(chro
     assert max(beyond for _, beyond in tiles) <= 0
 
 
-@pytest.mark.parametrize(("window", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+@ON_BOTH
 @pytest.mark.long
 def test_axe_finds_nothing_serious(chromium: Browser, page_file: Path, window, scheme: str):
     with visiting(chromium, page_file.as_uri(), viewport=window, color_scheme=scheme) as visit:
@@ -123,19 +123,17 @@ def test_on_paper_it_is_dark_on_white_and_as_wide_as_the_sheet(chromium: Browser
     assert printed.startswith(b"%PDF-")
 
 
-@pytest.mark.parametrize("sheet", ["A4", "Letter"])
-def test_the_receipt_of_two_sets_is_one_sheet_of_paper(chromium: Browser, tmp_path: Path, sheet: str):
+def test_the_receipt_of_two_sets_is_one_sheet_of_paper(chromium: Browser, tmp_path: Path):
     before, after = write_sets(tmp_path, (9, 11), 0.8)
     target = tmp_path / "receipt.html"
     asked = ("--before", str(before), "--after", str(after), "--format", "html", "-o", str(target))
     assert main(["compare", *asked]) == 0
-    assert sheets_of(target, chromium, sheet) == 1
+    assert sheets_of(target, chromium) == {"A4": 1, "Letter": 1}
 
 
-@pytest.mark.parametrize("sheet", ["A4", "Letter"])
 @pytest.mark.long
 def test_the_receipt_of_sets_with_many_models_and_differences_is_one_sheet_too(
-    chromium: Browser, corpus: Path, tmp_path: Path, sheet: str
+    chromium: Browser, corpus: Path, tmp_path: Path
 ):
     paths = sorted((corpus / "claude-code").glob("*.jsonl"))
     for at, path in enumerate(paths):
@@ -146,12 +144,11 @@ def test_the_receipt_of_sets_with_many_models_and_differences_is_one_sheet_too(
     sets = ("--before", str(tmp_path / "before"), "--after", str(tmp_path / "after"))
     assert main(["compare", *sets, "--format", "html", "-o", str(target)]) == 0
     assert target.read_text(encoding="utf-8").count("<tr") > 30
-    assert sheets_of(target, chromium, sheet) == 1
+    assert sheets_of(target, chromium) == {"A4": 1, "Letter": 1}
 
 
-@pytest.mark.parametrize("sheet", ["A4", "Letter"])
 def test_the_receipt_of_sets_that_differ_in_everything_and_name_hundreds_of_files_is_one_sheet(
-    chromium: Browser, tmp_path: Path, sheet: str
+    chromium: Browser, tmp_path: Path
 ):
     shared = [part(0, f"a-model-with-a-long-name-{number}") for number in range(8)]
     sessions = []
@@ -165,14 +162,13 @@ def test_the_receipt_of_sets_that_differ_in_everything_and_name_hundreds_of_file
     report = before_after_report(sessions, paths=paths, left_out=missing, unread=missing, **terms)
     target = tmp_path / "receipt.html"
     target.write_text(html(before_after_content(report), {}), encoding="utf-8")
-    assert sheets_of(target, chromium, sheet) == 1
+    assert sheets_of(target, chromium) == {"A4": 1, "Letter": 1}
 
 
-def sheets_of(page: Path, chromium: Browser, size: str) -> int:
+def sheets_of(page: Path, chromium: Browser) -> dict[str, int]:
     with visiting(chromium, page.as_uri()) as visit:
-        printed = visit.page.pdf(format=size)
-    (count,) = re.findall(rb"/Type /Pages\b[^>]*/Count (\d+)", printed)
-    return int(count)
+        printed = {size: visit.page.pdf(format=size) for size in ("A4", "Letter")}
+    return {size: int(*re.findall(rb"/Type /Pages\b[^>]*/Count (\d+)", each)) for size, each in printed.items()}
 
 
 def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, page_file: Path):
@@ -181,8 +177,7 @@ def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, 
         assert visit.page.locator(".chart.vega-embed").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("window", [DESK, PHONE], ids=["desk", "phone"])
+@ON_BOTH
 def test_a_chart_that_is_wider_than_its_place_says_so_in_the_ink_of_the_page(
     chromium: Browser, page_file: Path, window, scheme: str
 ):
