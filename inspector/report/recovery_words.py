@@ -119,9 +119,13 @@ class PlanSaving(NamedTuple):
         """Return `net $2.44 to $2.63`, or the gross saving without a price."""
         return net_words(self.net, numbers) or self.gross(numbers)
 
+    def named(self, numbers: NumberFormat) -> str:
+        """Return `net $2.44 to $2.63 with newest ten`."""
+        return f"{self.amount(numbers)} with {self.name}"
+
     def in_short(self, numbers: NumberFormat) -> str:
         """Return `saves net $2.44 to $2.63 with newest ten`, which fits names in the singular and the plural."""
-        return f"saves {self.amount(numbers)} with {self.name}"
+        return f"saves {self.named(numbers)}"
 
     def in_full(self, numbers: NumberFormat) -> str:
         """Return `saves net $2.44 to $2.63 with newest ten, after about 1 re-fetch (0 to 2); $2.71 (7.6 %) gross`."""

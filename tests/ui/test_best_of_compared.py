@@ -166,7 +166,7 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safer saves net $1.90 to $1.95 with careful; 1 re-fetch (best: 12)"
+    assert said.short == "◆ safer: net $1.90 to $1.95 with careful; 1 re-fetch (best: 12)"
     assert said.text.endswith(
         " saves net $1.90 to $1.95 with careful, ~$1.90 less than the best; about 1 re-fetch, 12 with the best plan"
     )
@@ -378,7 +378,9 @@ def test_a_plan_with_two_reasons_against_it_has_one_verdict_in_its_row_the_legen
 
 
 @pytest.mark.parametrize("kind", [PlanKind.YOURS, PlanKind.CURRENT])
-def test_a_plan_of_the_user_is_ranked_but_never_the_best_one_which_is_built_in_as_on_the_main_screen(kind) -> None:
+def test_a_plan_of_the_user_is_ranked_but_never_the_best_one_which_is_built_in_as_on_the_main_screen(
+    kind: PlanKind,
+) -> None:
     own, built_in = contender("own", 5.0, 0, kind), contender("built-in", 4.0, 0)
     plans = [BASELINE, own, built_in]
     best, safest = best_of(plans), safest_of(plans)

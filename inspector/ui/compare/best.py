@@ -188,13 +188,12 @@ def safest_line(best: CompareRow | None, safest: CompareRow | None, waiting: int
     """Build the line about the safest plan; None if it is the best plan or there is none."""
     if safest is None or best is None or safest.key == best.key or not best.is_measured:
         return None
-    of = f"{SAFEST_MARK} safer so far " if waiting else f"{SAFEST_MARK} safer "
-    saving = _saving(safest).in_short(ON_SCREEN)
+    of, saving = f"{SAFEST_MARK} safer{' so far' if waiting else ''}", _saving(safest)
     own = ON_SCREEN.plural(round(_refetches(safest)), "re-fetch")
     instead = ON_SCREEN.whole(round(_refetches(best)))
     return Headline(
-        f"{of}{saving}{_less_net(safest, best)}; about {own}, {instead} with the best plan",
-        f"{of}{saving}; {own} (best: {instead})",
+        f"{of} {saving.in_short(ON_SCREEN)}{_less_net(safest, best)}; about {own}, {instead} with the best plan",
+        f"{of}: {saving.named(ON_SCREEN)}; {own} (best: {instead})",
         *_gone(safest),
         is_good=True,
     )
@@ -219,7 +218,7 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
     saving = _saving(found)
     return Headline(
         f"{APPLIES_MARK} best plan {answer.can}{so_far} {saving.in_full(ON_SCREEN)}",
-        f"{APPLIES_MARK} best {answer.can}{so_far} {saving.in_short(ON_SCREEN)}",
+        f"{APPLIES_MARK} best for {answer.agent}{so_far} {saving.in_short(ON_SCREEN)}",
         *_gone(found),
         is_good=True,
     )
