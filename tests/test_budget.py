@@ -10,8 +10,8 @@ from collections import Counter
 
 from tests.conftest import ROOT
 
-MOST_MODULES = 430
-MOST_LINES = 134_836
+MOST_MODULES = 431
+MOST_LINES = 134_983
 
 
 def room_sizes() -> tuple[Counter[str], Counter[str]]:

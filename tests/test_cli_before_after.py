@@ -25,12 +25,12 @@ from inspector.report.before_after import (
     SetSession,
     before_after_report,
 )
-from inspector.report.before_after_page import before_after_content, before_after_text
 from inspector.report.catalogue import FigureSet
 from inspector.report.folder import FolderReport, UnreadSession
 from inspector.report.forms import before_after_written
 from inspector.report.json_document import schema_text
 from inspector.report.pages.writers import html
+from inspector.report.sessions_page import before_after_content, before_after_text
 from inspector.safe_text import cell_width
 from tests.conftest import ROOT
 from tests.program import run_here

@@ -32,11 +32,11 @@ from inspector.report.folder import (
     folder_compactions,
     folder_report,
 )
-from inspector.report.folder_page import folder_content, folder_text
 from inspector.report.forms import folder_csv
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.writers import html, markdown
+from inspector.report.sessions_page import folder_content, folder_text
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.tokens.model_names import typical_coefficients

@@ -65,7 +65,7 @@ def written(
 
 def folder_written(report: FolderReport, form: str, *, color: bool = False, is_interactive: bool = True) -> str:
     """Write the report on a folder of sessions in a format; see `written` for the arguments."""
-    from inspector.report.folder_page import folder_content, folder_text
+    from inspector.report.sessions_page import folder_content, folder_text
 
     match form:
         case "csv":
@@ -97,7 +97,7 @@ def tune_written(
 
 def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = False) -> str:
     """Write the comparison of two sets of sessions in a format; see `written` for the arguments."""
-    from inspector.report.before_after_page import before_after_content, before_after_text
+    from inspector.report.sessions_page import before_after_content, before_after_text
 
     match form:
         case "csv":

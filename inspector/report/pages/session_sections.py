@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.replay.sessions import SubagentCosts
+    from inspector.report.folder import FolderMissesFacts
 
 
 RECORDED_AND_BASELINE = (
@@ -346,7 +347,9 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     found = report.cache_misses
     if found is None or not report.session.calls:
         return None
-    parts: list[Part] = [_summary(report, found, figures)]
+    label = quantity(CacheMissesFacts, "tokens").label
+    none = Line.of(f"Cache misses: {no_misses_text(report)}.")
+    parts: list[Part] = [misses_line(found, figures, label) if found.calls else none]
     if found.causes:
         parts.append(_causes(found, figures))
         parts += note_line(found.extra_usd, (row.extra_usd for row in found.causes if not row.expected))
@@ -373,20 +376,15 @@ def _sentence(label: str, text: str) -> str:
     return capitalized(f"{label}: {text}." if label else f"{text}.")
 
 
-def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> Line:
-    if not found.calls:
-        return Line.of(f"Cache misses: {no_misses_text(report)}.")
-    steps = ("cache_misses",)
-    label = quantity(CacheMissesFacts, "tokens").label
-    parts = [
-        figures.cell(*steps, "calls"),
-        Cell(f" {'cache miss' if found.calls == 1 else 'cache misses'}: "),
-        figures.cell(*steps, "tokens"),
-        Cell(f" {label}"),
-    ]
+def misses_line(found: CacheMissesFacts | FolderMissesFacts, figures: FigureCells, rewritten: str) -> Line:
+    """Sum up the cache misses of a report in a sentence."""
+    at = "cache_misses"
+    words = "cache miss" if found.calls == 1 else "cache misses"
+    parts = [figures.cell(at, "calls"), Cell(f" {words}: "), figures.cell(at, "tokens"), Cell(f" {rewritten}")]
     if found.extra_usd is not None:
-        parts += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than cache reads, ")]
-        parts += [figures.cell(*steps, "share"), Cell(" of the bill")]
+        parts += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than cache reads")]
+    if found.share is not None:
+        parts += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
     return Line.of(*parts, ".")
 
 
