@@ -145,7 +145,7 @@ def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:
         parser.add_argument(
             "--window",
             metavar="TOKENS",
-            type=_window,
+            type=token_count,
             help="the model's context window, if the session records none or a wrong one",
         )
         named = ", ".join(CACHE_NAMES)
@@ -162,7 +162,7 @@ def _rates(text: str) -> Rates:
         raise ArgumentTypeError(str(error)) from None
 
 
-def _window(text: str) -> int:
+def token_count(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
         raise ArgumentTypeError(f"{text!r} is not a number of tokens; use 1 to {LARGEST_WINDOW:,}")
@@ -176,27 +176,27 @@ def _calls(text: str) -> int:
 
 
 def _days(text: str) -> float:
-    value = _at_least_nothing(text, "number of days")
+    value = number_from_zero(text, "number of days")
     if value > MOST_DAYS:
         raise ArgumentTypeError(f"{text!r} is not a number of days in a month; use 0 to {MOST_DAYS}")
     return value
 
 
 def _runs(text: str) -> RunsPerDay:
-    return RunsPerDay(_at_least_nothing(text, "number of runs"))
+    return RunsPerDay(number_from_zero(text, "number of runs"))
 
 
 def _factor(text: str) -> float:
-    return _at_least_nothing(text, "factor")
+    return number_from_zero(text, "factor")
 
 
-def _at_least_nothing(text: str, what: str) -> float:
+def number_from_zero(text: str, what: str, most: int = MOST_OF_A_NUMBER) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 <= value <= MOST_OF_A_NUMBER:
-        raise ArgumentTypeError(f"{text!r} is not a {what}; use 0 to {MOST_OF_A_NUMBER:,}")
+    if not 0 <= value <= most:
+        raise ArgumentTypeError(f"{text!r} is not a {what}; use 0 to {most:,}")
     return value
 
 

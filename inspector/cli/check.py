@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import FORMATS, add_price_arguments
+from inspector.cli.arguments import FORMATS, add_price_arguments, number_from_zero
 from inspector.cli.output import CommandError, ExitCode, ProgressLine, narrate, wants_color, write, write_json
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator, Sequence
 
     from inspector.report.validation import SessionValidation, Thresholds
@@ -117,10 +116,4 @@ def _shown(path: Path) -> str:
 
 
 def _percent(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 100:
-        raise ArgumentTypeError(f"{text!r} is not a percentage; use 0 to 100")
-    return value
+    return number_from_zero(text, "percentage", most=100)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.cli.output import CommandError, ExitCode, is_terminal, narrate, write, write_bytes, write_json
+from inspector.cli.output import CommandError, ExitCode, narrate, write, write_json, write_recorded
 from inspector.cli.reading import read_session
 from inspector.errors import InspectorError
 
@@ -144,13 +143,7 @@ def _write_in(form: str, text: str, language: str = "") -> None:
     if form == "md":
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
         text = f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
-    if is_terminal(sys.stdout):
-        from inspector.safe_text import safe_text
-
-        shown = safe_text(text)
-        write(shown if shown.endswith("\n") or not shown else f"{shown}\n")
-    else:
-        write_bytes(text.encode("utf-8", "surrogatepass"))
+    write_recorded(text)
 
 
 def _session_point(text: str) -> SessionPoint:

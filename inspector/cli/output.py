@@ -101,6 +101,17 @@ def write_bytes(data: bytes) -> None:
     _write(data)
 
 
+def write_recorded(text: str) -> None:
+    """Print recorded text: exact to a file or program, sanitized and with a line end to a terminal."""
+    if not is_terminal(sys.stdout):
+        write_bytes(text.encode("utf-8", "surrogatepass"))
+        return
+    from inspector.safe_text import safe_text
+
+    shown = safe_text(text)
+    write(shown if shown.endswith("\n") or not shown else f"{shown}\n")
+
+
 def _write(data: str | bytes) -> None:
     if sys.stdout is None:
         raise CommandError("standard output is closed; direct it to a terminal, a file or a program")

@@ -19,8 +19,8 @@ from inspector.cli.output import (
     is_terminal,
     narrate,
     write,
-    write_bytes,
     write_json,
+    write_recorded,
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.session.model import BlockKind
@@ -243,14 +243,9 @@ def _some_of(listed: list[str]) -> str:
 
 
 def _print_text(text: str, what: str) -> None:
-    if not is_terminal(sys.stdout):
-        write_bytes(text.encode("utf-8", "surrogatepass"))
-        return
-    from inspector.safe_text import safe_text
-
-    narrate(what)
-    shown = safe_text(text)
-    write(shown if shown.endswith("\n") else f"{shown}\n")
+    if is_terminal(sys.stdout):
+        narrate(what)
+    write_recorded(text)
 
 
 def _check(search: RecallSearch, asked: str) -> None:
@@ -317,15 +312,11 @@ def _print(places: tuple[RecalledText, ...], parts: list[str]) -> None:
     """Print unchanged to a file or program; to a terminal sanitized, with a description."""
     if not is_terminal(sys.stdout):
         *first, last = parts
-        together = "".join(f"{part.removesuffix(chr(10))}\n" for part in first) + last
-        write_bytes(together.encode("utf-8", "surrogatepass"))
+        write_recorded("".join(f"{part.removesuffix(chr(10))}\n" for part in first) + last)
         return
-    from inspector.safe_text import safe_text
-
     for place, text in zip(places, parts, strict=True):
         narrate(f"{_what(place)} of {place.session.path}")
-        shown = safe_text(text)
-        write(shown if shown.endswith("\n") else f"{shown}\n")
+        write_recorded(text)
 
 
 def _what(place: RecalledText) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import (
     FORMS,
-    LARGEST_WINDOW,
     add_beyond_argument,
     add_fleet_arguments,
     add_plan_arguments,
@@ -21,6 +20,7 @@ from inspector.cli.arguments import (
     kept_results,
     plan_of,
     session_terms,
+    token_count,
 )
 from inspector.cli.output import CommandError, ExitCode, ProgressLine, check_target, narrate, print_or_save_report, save
 from inspector.cli.reading import is_list, resolve_targets
@@ -88,7 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--configured",
         metavar="TOKENS",
-        type=_tokens,
+        type=token_count,
         help="with --compaction: the configured threshold, if any; compared with the observed one",
     )
     add_plan_arguments(parser, "tune only these instead of every strategy and built-in plan")
@@ -251,13 +251,6 @@ def _slug(group: FleetGroup) -> str:
     """Return the part of a file name that identifies a group."""
     words = f"{group.agent} {group.models[0] if len(group.models) == 1 else 'others'}"
     return "-".join("".join(each if each.isalnum() or each in ".-" else " " for each in words).split())
-
-
-def _tokens(text: str) -> int:
-    digits = text.replace(",", "").replace("_", "")
-    if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
-        raise ArgumentTypeError(f"{text!r} is not a number of tokens; use 1 to {LARGEST_WINDOW:,}")
-    return int(digits)
 
 
 def _amount(text: str) -> float:
