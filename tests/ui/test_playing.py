@@ -5,7 +5,9 @@ from inspector.ui.chart.drawing import HERE
 from inspector.ui.main.chart_pane import SPEEDS
 
 
-async def test_it_plays_from_the_first_call_and_stops_where_it_is(running, session_file) -> None:
+async def test_it_plays_from_the_first_call_stops_where_it_is_and_is_the_present_again_at_the_end(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
         seen = set()
         await run.press("g", "space")
@@ -22,9 +24,9 @@ async def test_it_plays_from_the_first_call_and_stops_where_it_is(running, sessi
         await run.press("g", "space")
         await run.until(lambda: run.call > stopped)
 
-
-async def test_what_is_played_to_the_end_is_the_present_again(running, session_file) -> None:
-    async with running(session_file.path) as run:
+        await run.press("g", "space", *["g", "less_than_sign"] * len(SPEEDS))
+        assert "0.5 calls per second" in run.text()
+        assert run.speed == SPEEDS[0]
         await run.press(*["g", "greater_than_sign"] * len(SPEEDS), "g", "space")
         await run.until(lambda: not run.is_playing)
         assert run.call is None
@@ -45,30 +47,20 @@ async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_chang
         assert run.state_call == run.call
 
 
-async def test_the_speed_is_reported_and_has_ends(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.press(*["g", "less_than_sign"] * len(SPEEDS))
-        assert "0.5 calls per second" in run.text()
-        assert run.speed == SPEEDS[0]
-
-
-async def test_the_call_looked_at_is_reported_on_a_small_screen_too(running, session_file) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
+async def test_the_call_looked_at_and_what_is_saved_are_reported_however_narrow_the_screen(
+    running, session_file
+) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"]), size=(80, 24)) as run:
         await run.press("left_square_bracket")
-        assert f"call {session_file.turns} of {session_file.turns}" in run.text()
+        for width in (80, 46):
+            await run.resize(width, 24)
+            await run.until_shown(f"call {session_file.turns} of {session_file.turns}")
+        assert any("by then" in line and "$0." in line for line in run.lines())
 
 
-async def test_the_row_under_the_cursor_stays_where_its_own_call_is_looked_at(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        timeline = run.timeline
-        await run.press("home", "down", "down", "down")
-        block = timeline.cursor_block
-        await run.press("g", "h")
-        assert run.call is not None
-        assert timeline.cursor_block == block
-
-
-async def test_the_chart_marks_the_call_the_row_under_the_cursor_came_with(running, session_file) -> None:
+async def test_the_chart_marks_the_call_of_the_row_under_the_cursor_which_stays_where_that_is_looked_at(
+    running, session_file, monkeypatch
+) -> None:
     async with running(session_file.path) as run:
         timeline, chart = run.timeline, run.chart
         await run.press("home", "pagedown")
@@ -76,6 +68,21 @@ async def test_the_chart_marks_the_call_the_row_under_the_cursor_came_with(runni
         assert chart.here == history.enters[timeline.cursor_block]
         axis = next(line for line in chart.lines() if HERE in line)
         assert chart.call_at(axis.index(HERE)) == chart.here
+
+        await run.press("home", "down", "down", "down")
+        block = timeline.cursor_block
+        await run.press("g", "h")
+        assert run.call is not None
+        assert timeline.cursor_block == block
+
+        # Calls made meanwhile are counted next to the one looked at.
+        await run.press("end", "left_square_bracket")
+        before = session_file.turns
+        assert f"call {before} of {before}" in run.text()
+        run.hold_replays(monkeypatch)
+        session_file.turn()
+        await run.until(lambda: run.rows.history.call_count == before + 1)
+        await run.until(lambda: f"call {before} of {before + 1}" in run.text())
 
 
 async def test_the_cost_is_as_of_the_call_looked_at(running, session_file) -> None:
@@ -95,21 +102,3 @@ async def test_the_cost_is_as_of_the_call_looked_at(running, session_file) -> No
         run.look_at(None)
         await run.pause()
         assert "up to call" not in run.text()
-
-
-async def test_calls_made_meanwhile_are_counted_next_to_the_one_looked_at(running, session_file, monkeypatch) -> None:
-    async with running(session_file.path) as run:
-        await run.press("left_square_bracket")
-        before = session_file.turns
-        assert f"call {before} of {before}" in run.text()
-        run.hold_replays(monkeypatch)
-        session_file.turn()
-        await run.until(lambda: run.rows.history.call_count == before + 1)
-        await run.until(lambda: f"call {before} of {before + 1}" in run.text())
-
-
-async def test_what_is_saved_is_reported_however_narrow_the_screen(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"]), size=(46, 24)) as run:
-        await run.press("left_square_bracket")
-        assert f"call {session_file.turns} of {session_file.turns}" in run.text()
-        assert any("by then" in line and "$0." in line for line in run.lines())

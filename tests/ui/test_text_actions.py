@@ -49,7 +49,9 @@ async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running,
         assert timeline.height == height
 
 
-async def test_a_text_is_searched_and_the_places_are_counted(running, session_file) -> None:
+async def test_a_text_is_searched_and_where_nothing_is_a_key_that_goes_on_is_for_the_rows(
+    running, session_file
+) -> None:
     session_file.turn("hay\n" * 60 + "a needle\n" + "hay\n" * 60 + "another Needle\n")
     async with running(session_file.path) as run:
         await run.press("end", "enter", "slash", *"needle", "enter")
@@ -67,10 +69,7 @@ async def test_a_text_is_searched_and_the_places_are_counted(running, session_fi
         await run.press("slash", "escape", "n")
         assert "nothing to repeat" in run.notice
 
-
-async def test_a_key_that_goes_on_is_for_the_rows_where_nothing_is_searched_for_in_the_text(running, session_file):
-    async with running(session_file.path) as run:
-        await run.press("g", "b")
+        await run.press("escape", "g", "b")
         await run.until(lambda: run.notice.startswith("increase "))
         block = run.timeline.cursor_block
         await run.press("enter")
@@ -80,32 +79,37 @@ async def test_a_key_that_goes_on_is_for_the_rows_where_nothing_is_searched_for_
         assert run.timeline.cursor_block != block
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_a_text_that_is_cut_at_the_end_of_its_pane_says_how_much_more_there_is(
-    running, session_file, size
-) -> None:
+async def test_a_text_that_is_cut_at_the_end_of_its_pane_says_how_much_more_there_is(running, session_file) -> None:
     session_file.turn("hay\n" * 40)
-    async with running(session_file.path, size=size) as run:
+    async with running(session_file.path) as run:
         await run.press("end", "enter", "r", "r")
         await run.until(lambda: run.detail.line_count >= 40)
 
         def below() -> int:
             return run.detail.line_count - run.detail.lines_in_view.stop
 
-        await run.until_shown(f"↓ {below()} more rows ─")
-        await run.press("down", "down")
-        await run.until_shown(f"↓ {below()} more rows ─")
-        await run.press("end")
-        assert below() == 0
-        await run.until(lambda: "more row" not in run.text())
+        for size in ((120, 36), (80, 24)):
+            await run.resize(*size)
+            await run.press("home")
+            await run.until(lambda: below() and f"↓ {below()} more rows ─" in run.text())
+            await run.press("down", "down")
+            await run.until_shown(f"↓ {below()} more rows ─")
+            await run.press("end")
+            assert below() == 0
+            await run.until(lambda: "more row" not in run.text())
 
 
-async def test_what_is_copied_is_what_is_shown_without_controls(running, session_file) -> None:
+async def test_what_is_copied_is_what_is_shown_without_controls_and_no_pager_opens_without_a_terminal(
+    running, session_file, monkeypatch
+) -> None:
+    monkeypatch.setenv("PAGER", "cat")
     session_file.turn("a\tb\n\x1b]52;c;aGk=\x07end")
     async with running(session_file.path) as run:
         await run.press("end", "enter", "r", "y")
         assert run.clipboard == "a\tb\n␛]52;c;aGk=␇end"
         assert "copied 19 characters" in run.text()
+        await run.press("r", "p")
+        assert "cannot open a pager here" in run.text()
 
 
 async def test_a_huge_text_is_copied_in_part_and_says_so(running, session_file) -> None:
@@ -128,13 +132,6 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
         await run.press("end", "enter", "r", "r", "r", "p")
         await run.until(out.exists)
         assert out.read_text(encoding="utf-8") == "␛[31mred $(touch broken)\n"
-
-
-async def test_without_a_terminal_to_give_away_the_pager_says_so(running, session_file, monkeypatch) -> None:
-    monkeypatch.setenv("PAGER", "cat")
-    async with running(session_file.path) as run:
-        await run.press("end", "enter", "r", "p")
-        assert "cannot open a pager here" in run.text()
 
 
 def test_a_pager_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
