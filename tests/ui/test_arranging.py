@@ -20,9 +20,17 @@ def compacted(tmp_path: Path) -> Path:
     return Path(shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", tmp_path / "compacted.jsonl"))
 
 
-async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(running, session_file) -> None:
+async def test_rows_are_ordered_by_size_by_token_calls_and_as_recorded_folded_by_a_click_and_completed_in_a_query(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
         timeline = run.timeline
+        # Nothing was removed yet.
+        count = run.view.count
+        await run.press("underscore")
+        assert run.view.count == count
+        assert "no rows were removed" in run.status_line
+
         before = timeline.count
         await run.press("z", "s")
         assert timeline.tokens() == sorted(timeline.tokens(), reverse=True)
@@ -40,8 +48,19 @@ async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(runnin
         assert timeline.count == before
         assert "token-calls" not in run.text()
 
+        await run.press("home")
+        line = next(y for y in range(1, 10) if "▾" in timeline.lines()[y])
+        await timeline.click(timeline.lines()[line].index("▾"), line)
+        await run.until(lambda: "▸" in timeline.lines()[line])
 
-async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, session_file) -> None:
+        await run.press("slash", *"tool:gr", "right", "enter")
+        assert run.search_line == "tool:grep"
+        await run.until(lambda: run.found is not None and len(run.found))
+        await run.press("n")
+        assert "2 of " in run.text()
+
+
+async def test_sorted_and_filtered_rows_follow_the_plan(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         await run.press("z", "s", "z", "s")
         timeline = run.timeline
@@ -52,8 +71,17 @@ async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, se
         assert timeline.view.token_calls.sum() > first.sum()
         assert timeline.view.order is Order.TOKEN_CALLS
 
+        await run.press("1")
+        await run.press("f", *"is:cut", "enter")
+        await run.until(lambda: timeline.view.visible is not None and timeline.count)
+        assert (timeline.view.state.action[timeline.rows.block[timeline.view.visible]] == 1).all()
+        await run.press("1")
+        await run.until(lambda: timeline.count == 0)
+        await run.press("1")
+        await run.until(lambda: timeline.count > 0)
 
-async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_file) -> None:
+
+async def test_folded_and_filtered_rows_follow_the_plan(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         timeline = run.timeline
         await run.press("end", "up", "up")
@@ -78,6 +106,14 @@ async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_f
         await run.press("z", "f")
         assert timeline.count == count
 
+        await run.press("f", *"tier:def by:tiered tool:read", "enter")
+        await run.until(lambda: timeline.view.visible is not None and timeline.count)
+        tools = {timeline.rows.row(row).tool for row in timeline.view.visible.tolist()}
+        assert tools == {"Read"}
+        assert timeline.count == 4
+        await run.press("f", *"x", "backspace", *" tier:search", "enter")
+        await run.until(lambda: timeline.count == 0)
+
 
 async def test_left_on_a_block_of_the_last_message_folds_it_and_right_unfolds_it_again(running, session_file) -> None:
     lines = session_file.path.read_text().splitlines(keepends=True)
@@ -95,8 +131,26 @@ async def test_left_on_a_block_of_the_last_message_folds_it_and_right_unfolds_it
         assert (timeline.count, timeline.row.message) == (count, message)
 
 
-async def test_enter_on_the_row_of_a_compaction_opens_what_it_says(running, compacted) -> None:
+async def test_a_compaction_s_row_opens_what_it_says_and_one_key_folds_away_what_is_no_longer_sent(
+    running, compacted
+) -> None:
     async with running(compacted, size=(120, 36)) as run:
+        await run.press("home")
+        all_rows = run.view.count
+        gone = [row for row in range(all_rows) if run.rows.is_block[row] and not run.view.amount_at(row).in_prompt]
+        assert gone
+
+        await run.press("underscore")
+        assert run.view.count == all_rows - len(gone)
+        assert "no longer sent; _ shows all" in run.status_line
+        assert all(
+            run.view.amount_at(run.view.row_at(place)).in_prompt
+            for place in range(run.view.count)
+            if run.rows.is_block[run.view.row_at(place)]
+        )
+        await run.press("underscore")
+        assert run.view.count == all_rows
+
         await run.press("g", "c")
         assert "compaction 1/" in run.status_line
         assert "⏎ details" in run.status_line
@@ -118,31 +172,9 @@ async def test_what_was_reported_a_place_is_gone_with_the_next_key_and_under_the
         await run.until(lambda: "cut 1/" not in run.notice)
 
 
-async def test_a_click_on_the_mark_folds_the_message(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        timeline = run.timeline
-        await run.press("home")
-        line = next(y for y in range(1, 10) if "▾" in timeline.lines()[y])
-        await timeline.click(timeline.lines()[line].index("▾"), line)
-        await run.until(lambda: "▸" in timeline.lines()[line])
-
-
-async def test_pins_are_found_again_and_can_be_filtered_for(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        timeline = run.timeline
-        await run.press("home", "down", "down", "z", "p", "down", "down", "down", "z", "p", "home", "g", "p")
-        assert timeline.cursor == 2
-        await run.press("g", "p")
-        assert timeline.cursor == 5
-        await run.press("g", "P")
-        assert timeline.cursor == 2
-        await run.press("f", *"is:pinned", "enter")
-        await run.until(lambda: timeline.count == 2)
-        await run.press("z", "p")
-        assert timeline.view.pins == {int(timeline.rows.block[5])}
-
-
-async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_much(running, session_file) -> None:
+async def test_pins_are_found_again_and_filtered_for_and_jumps_follow_the_growth_of_the_context(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
         timeline = run.timeline
         prompts = run.baseline.ledger.prompt_tokens
@@ -159,6 +191,17 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
         await run.press("g", "B")
         assert timeline.cursor == seen[-2]
 
+        await run.press("home", "down", "down", "z", "p", "down", "down", "down", "z", "p", "home", "g", "p")
+        assert timeline.cursor == 2
+        await run.press("g", "p")
+        assert timeline.cursor == 5
+        await run.press("g", "P")
+        assert timeline.cursor == 2
+        await run.press("f", *"is:pinned", "enter")
+        await run.until(lambda: timeline.count == 2)
+        await run.press("z", "p")
+        assert timeline.view.pins == {int(timeline.rows.block[5])}
+
 
 async def test_a_miss_asked_for_before_misses_are_explained_is_gone_to_once_they_are(running, compacted: Path) -> None:
     async with running(compacted, plan=Plan.from_specs(["clear-old"])) as run:
@@ -172,63 +215,3 @@ async def test_a_miss_asked_for_before_misses_are_explained_is_gone_to_once_they
         assert first.cause is MissCause.PLAN_EDIT
         response = run.history.session.calls[first.call].response
         assert run.timeline.cursor_block == run.history.message_first_block[response]
-
-
-async def test_rows_filtered_by_what_the_plan_does_follow_the_plan(running, session_file) -> None:
-    async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.timeline
-        await run.press("f", *"is:cut", "enter")
-        await run.until(lambda: timeline.view.visible is not None and timeline.count)
-        assert (timeline.view.state.action[timeline.rows.block[timeline.view.visible]] == 1).all()
-        await run.press("1")
-        await run.until(lambda: timeline.count == 0)
-        await run.press("1")
-        await run.until(lambda: timeline.count > 0)
-
-
-async def test_rows_of_a_tier_are_those_it_changed(running, session_file) -> None:
-    async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.timeline
-        await run.press("f", *"tier:def by:tiered tool:read", "enter")
-        await run.until(lambda: timeline.view.visible is not None and timeline.count)
-        tools = {timeline.rows.row(row).tool for row in timeline.view.visible.tolist()}
-        assert tools == {"Read"}
-        assert timeline.count == 4
-        await run.press("f", *"x", "backspace", *" tier:search", "enter")
-        await run.until(lambda: timeline.count == 0)
-
-
-async def test_a_word_of_a_query_is_completed(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.press("slash", *"tool:gr", "right", "enter")
-        assert run.search_line == "tool:grep"
-        await run.until(lambda: run.found is not None and len(run.found))
-        await run.press("n")
-        assert "2 of " in run.text()
-
-
-async def test_one_key_folds_away_what_is_no_longer_sent_and_shows_it_again(running, compacted) -> None:
-    async with running(compacted, size=(120, 36)) as run:
-        await run.press("home")
-        all_rows = run.view.count
-        gone = [row for row in range(all_rows) if run.rows.is_block[row] and not run.view.amount_at(row).in_prompt]
-        assert gone
-
-        await run.press("underscore")
-        assert run.view.count == all_rows - len(gone)
-        assert "no longer sent; _ shows all" in run.status_line
-        assert all(
-            run.view.amount_at(run.view.row_at(place)).in_prompt
-            for place in range(run.view.count)
-            if run.rows.is_block[run.view.row_at(place)]
-        )
-        await run.press("underscore")
-        assert run.view.count == all_rows
-
-
-async def test_where_nothing_was_removed_the_key_says_so(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        count = run.view.count
-        await run.press("underscore")
-        assert run.view.count == count
-        assert "no rows were removed" in run.status_line
