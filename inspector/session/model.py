@@ -191,6 +191,12 @@ class Usage(Struct, frozen=True, gc=False):
     output_is_placeholder: bool = False
     ignored: tuple[str, ...] = ()
 
+    @classmethod
+    def of_prompt(cls, prompt: int, read: int, written: int, output: int, reasoning: int = 0) -> Usage:
+        """Split a prompt that includes its cached tokens, or excludes them if it is smaller than their sum."""
+        uncached = prompt - read - written if prompt >= read + written else prompt
+        return cls(uncached, read, written, output=output, reasoning=min(reasoning, output))
+
     @property
     def prompt(self) -> int:
         return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h

@@ -417,14 +417,7 @@ def usage_of(reported: object) -> Usage | None:
         output += reasoning
     if "prompt_tokens" in reported or "input_tokens_details" in reported:
         prompt = max(prompt - read - written, 0)
-    usage = Usage(
-        uncached=prompt,
-        cache_read=read,
-        cache_write_5m=written - hour,
-        cache_write_1h=hour,
-        output=output,
-        reasoning=reasoning,
-    )
+    usage = Usage(prompt, read, written - hour, hour, output, reasoning)
     return API.check(usage.unless_zero(), reported)
 
 

@@ -350,10 +350,9 @@ def usage_of(metrics: Mapping[str, Any]) -> Usage | None:
     read = count(metrics.get("cacheReadTokens")) or count(tokens.get("cached"))
     written = count(metrics.get("cacheWriteTokens"))
     prompt = count(metrics.get("inputTokens")) or count(tokens.get("prompt"))
-    # Some versions recorded only uncached input, detectable only if it is less than the cached part.
-    uncached = prompt - read - written if prompt >= read + written else prompt
     output = count(metrics.get("outputTokens")) or count(tokens.get("completion"))
-    usage = Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output)
+    # Some versions recorded only uncached input, detectable only if it is less than the cached part.
+    usage = Usage.of_prompt(prompt, read, written, output)
     return CLINE.check(usage.unless_zero(), metrics)
 
 
@@ -438,13 +437,9 @@ def _usage(about: Mapping[str, Any]) -> Usage | None:
     it is less than the cached part.
     """
     prompt, read, written = (count(about.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
-    is_whole = "apiProtocol" in about and prompt >= read + written
-    usage = Usage(
-        uncached=prompt - read - written if is_whole else prompt,
-        cache_read=read,
-        cache_write_5m=written,
-        output=count(about.get("tokensOut")),
-    )
+    output = count(about.get("tokensOut"))
+    is_roo = "apiProtocol" in about
+    usage = Usage.of_prompt(prompt, read, written, output) if is_roo else Usage(prompt, read, written, output=output)
     return CLINE_SHOWN.check(usage.unless_zero(), about)
 
 

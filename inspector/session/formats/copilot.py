@@ -364,14 +364,7 @@ def usage_of(reported: Mapping[str, Any]) -> Usage:
     read = count(reported.get("cacheReadTokens")) or count(reported.get("cachedInput"))
     written, output = count(reported.get("cacheWriteTokens")), count(reported.get("outputTokens"))
     output = output or count(reported.get("output"))
-    uncached = prompt - read - written
-    return Usage(
-        uncached=uncached if uncached >= 0 else prompt,
-        cache_read=read,
-        cache_write_5m=written,
-        output=output,
-        reasoning=min(count(reported.get("reasoningTokens")), output),
-    )
+    return Usage.of_prompt(prompt, read, written, output, count(reported.get("reasoningTokens")))
 
 
 class ShutdownTotals:

@@ -186,15 +186,7 @@ COMPACTION = "compaction"
 
 
 def usage_of(prompt: object, read: object, written: object, output: object) -> Usage | None:
-    """Convert Goose's usage. Prompt counts include cache tokens, or exclude them if smaller than their sum."""
-    whole, from_cache, to_cache = count(prompt), count(read), count(written)
-    uncached = whole - from_cache - to_cache
-    return Usage(
-        uncached=whole if uncached < 0 else uncached,
-        cache_read=from_cache,
-        cache_write_5m=to_cache,
-        output=count(output),
-    ).unless_zero()
+    return Usage.of_prompt(*map(count, (prompt, read, written, output))).unless_zero()
 
 
 def in_metadata(value: object) -> Usage | None:

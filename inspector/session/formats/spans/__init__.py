@@ -235,8 +235,7 @@ def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
         "gen_ai.usage.reasoning_tokens",
         "llm.token_count.completion_details.reasoning",
     )
-    uncached = prompt - read - written if prompt >= read + written else prompt
-    usage = Usage(uncached, read, written, 0, output, min(reasoning, output))
+    usage = Usage.of_prompt(prompt, read, written, output, reasoning)
     return SPANS.check(usage.unless_zero(), attributes)
 
 
