@@ -550,7 +550,7 @@ def _folder_plan(
 
 
 def _needed_later(under: Sequence[SessionUnderPlan], saved: Saving) -> NeededLater | None:
-    """Sum a plan's needs and expected re-fetches over sessions. Errors of the same rates add, end to end."""
+    """Sum a plan's needs and expected re-fetches over sessions, and both ends of their intervals."""
     found = [each.needed_later for each in under if each.needed_later is not None]
     if not found:
         return None

@@ -135,7 +135,7 @@ class NumberFormat(NamedTuple):
         return round(round(before, digits[0]) - round(saved, digits[1]), digits[2])
 
     def sum_of_dollars(self, parts: Sequence[float | None]) -> float | None:
-        """Return the sum of amounts as written, for a total next to its parts; None if one is unknown."""
+        """Return the sum of amounts as written, for a total next to its parts; None if a part is unknown."""
         known = [part for part in parts if part is not None and not math.isnan(part)]
         return sum(round(part, _cents(abs(part))) for part in known) if len(known) == len(parts) else None
 

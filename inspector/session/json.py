@@ -571,7 +571,7 @@ ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def repair_in_place(data: bytes) -> bytes:
-    """Make a JSON text strict without moving offsets: invalid UTF-8, lone surrogates, Python's numbers."""
+    """Replace invalid UTF-8, lone surrogates and Python's numbers in a JSON text without moving offsets."""
     text = data.decode(errors="surrogateescape")
     data = "".join("?" if "\udc80" <= character <= "\udcff" else character for character in text).encode()
     data = ESCAPES.sub(lambda found: b"\\ufffd" if found[1] else found[0], data)

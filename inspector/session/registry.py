@@ -168,7 +168,7 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
 
 
 def problem_with_target(target: Path, source: Path | None = None) -> str:
-    """Return why a result must not be written to a file, without the path; empty if it may. Sessions are kept."""
+    """Return why a result must not be written to a file, such as that it is a session; empty if it may."""
     if is_folder(target):
         return "is a folder; choose a file"
     if source is not None and exists(source) and source.resolve() in (target.resolve(), *target.resolve().parents):

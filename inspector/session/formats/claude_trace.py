@@ -292,7 +292,7 @@ CONVERSE_MODEL = re.compile(r"/model/([^/]+)/converse")
 def converse_request(
     body: Node, response: Node | None, path: str, about: Mapping[str, Any]
 ) -> PlainConversation | None:
-    """Build a conversation from a request and its response (JSON, a string, a stream); None without messages."""
+    """Build a conversation from a request and its response (JSON, text or a stream); None without messages."""
     fields = body.fields()
     if "messages" not in fields:
         return None
@@ -340,7 +340,7 @@ def is_generate_request(body: object) -> bool:
 
 
 def google_request(body: Node, response: Node | None, path: str, time: Any) -> PlainConversation | None:
-    """Build a conversation from a request and its response (JSON, a string, a stream); None for other kinds."""
+    """Build a conversation from a request and its response (JSON, text or a stream); None for other kinds."""
     outer = body.fields()
     inner = outer.fields_of("request")
     asked = inner if "contents" in inner else outer

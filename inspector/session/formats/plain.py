@@ -437,7 +437,7 @@ class RequestLog:
         return None
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """Parse a record: one message, several if the API compacted it, none if invalid. `names` grows."""
+        """Parse a record: one message, several if the API compacted it, none if invalid; add to `names`."""
         value = node.value()
         if not isinstance(value, dict):
             self._builder.diagnose("not a chat message", 0, max(node.offset, 0), skipped=True)
@@ -647,7 +647,7 @@ class _SplitMessage(NamedTuple):
 
 
 def _split_at_summary(message: Mapping[str, Any], blocks: Sequence[TextBlock]) -> _SplitMessage | None:
-    """Split a message at its last summary, with which Anthropic's API begins a response; None without."""
+    """Split a message at its last summary, with which Anthropic's API begins a response; None if it has none."""
     content = sequence(message.get("content"))
     place = next((place for place in reversed(range(len(content))) if is_summary_part(content[place])), None)
     if place is None or message.get("role") != "assistant":

@@ -460,7 +460,7 @@ def _is_elided(content: Any) -> bool:
 def mini_chat_message(
     entry: Mapping[str, Any], *, call: str = "", is_result: bool = False, tier: object = None
 ) -> ChatMessage:
-    """Convert a Chat Completions message, or one of the Responses API, with its fence's call."""
+    """Convert a Chat Completions message or a Responses API item; `call`: of its fence, or the one it answers."""
     extra = mapping(entry.get("extra"))
     response = mapping(extra.get("response")) or (entry if isinstance(entry.get("output"), list) else {})
     time = seconds_of_any(extra.get("timestamp"))

@@ -527,7 +527,7 @@ def with_parts(
     parts_of: Callable[[str], Iterable[tuple[str, OpenCodePart | None]]],
     known: Mapping[str, MessageWithParts],
 ) -> dict[str, MessageWithParts]:
-    """Combine messages with parts by id; None is unreadable, and diagnosed. Unchanged ones are reused."""
+    """Combine messages with their parts by id. Unreadable ones (None) are diagnosed, unchanged ones reused."""
     found: dict[str, MessageWithParts] = {}
     for identifier, message in messages:
         if message is None:
@@ -625,7 +625,7 @@ def _add_totals(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence
 
 
 def _unlisted(session: OpenCodeInfo, own: RecordedUsage, copied: RecordedUsage) -> RecordedUsage | None:
-    """Return the session's totals that no message reports, None without. Some copies keep the origin's."""
+    """Return the session's totals that no message reports, or None. Some copies keep the original's totals."""
     if session.recorded is None or session.recorded.tokens == copied.tokens:
         return None
     for listed in (own.plus(copied), own):

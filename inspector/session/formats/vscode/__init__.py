@@ -125,7 +125,7 @@ DEPTHS = {
 
 
 class LoggedRequest(Struct, eq=False):
-    """The user's prompt and all that follows from it. `previous`: the request before it then, None at first."""
+    """The user's prompt and all that follows from it. `previous`: the request before it, None at first."""
 
     fields: dict[str, Slot]
     identifier: str = ""
