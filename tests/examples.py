@@ -4,7 +4,7 @@ import os
 
 EXAMPLES = "INSPECTOR_EXAMPLES"
 
-SHARE = float(os.environ.get(EXAMPLES, "0.33"))
+SHARE = float(os.environ.get(EXAMPLES, "0.2"))
 
 
 def examples(count: int) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.safe_text import cell_width
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.permissions import permissions_hold, without_privileges
@@ -33,6 +34,14 @@ NO_SESSIONS = {
 def small(corpus: Path) -> Path:
     """A short session of Claude Code."""
     return corpus / SMALL
+
+
+@pytest.fixture(scope="module")
+def hostile(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    lines = (corpus / SMALL).read_bytes().splitlines(keepends=True)
+    (folder / "usual.jsonl").write_bytes(b"".join(lines[:110]))
+    return hostile_copy(folder / "usual.jsonl", folder / "session.jsonl")
 
 
 @pytest.mark.parametrize("name", NO_SESSIONS)
@@ -83,7 +92,7 @@ def _locked(folder: Path) -> Path:
 def test_a_path_that_cannot_be_opened_is_one_line_that_names_it(make, tmp_path: Path, capsys):
     path = make(tmp_path)
 
-    outcomes = [run_program("report", path, first=without_privileges())]
+    outcomes = [run_program("report", path, first=without_privileges() if make is _locked else None)]
     with permissions_hold():
         outcomes += [run_here(capsys, "formats", path), run_here(capsys, path)]
     for outcome in outcomes:
@@ -154,22 +163,17 @@ def test_a_session_cut_off_in_its_last_record_is_read_up_to_there(small: Path, t
     ],
     ids=" ".join,
 )
-def test_nothing_in_a_session_disturbs_a_terminal(arguments: list[str], small: Path, tmp_path: Path, capsys):
-    session = hostile_copy(small, tmp_path / "session.jsonl")
-    outcome = run_here(capsys, arguments[0], session, *arguments[1:])
+def test_nothing_in_a_session_disturbs_a_terminal(arguments: list[str], hostile: Path, capsys):
+    outcome = run_here(capsys, arguments[0], hostile, *arguments[1:])
 
     assert (outcome.code, outcome.err) == (0, "")
     assert not DISTURBING.search(outcome.out)
     assert outcome.out.count("\n") > 5
 
 
-def test_a_hostile_session_still_fits_eighty_columns(small: Path, tmp_path: Path, capsys):
-    from rich.cells import cell_len
-
-    session = hostile_copy(small, tmp_path / "session.jsonl")
-
-    for line in run_here(capsys, "report", session, "--strategy", "tiered-stale").out.splitlines():
-        assert cell_len(line) <= 80
+def test_a_hostile_session_still_fits_eighty_columns(hostile: Path, capsys):
+    for line in run_here(capsys, "report", hostile, "--strategy", "tiered-stale").out.splitlines():
+        assert cell_width(line) <= 80
 
 
 def test_a_plan_file_that_is_none_is_one_line_that_names_it(small: Path, tmp_path: Path, capsys):

@@ -39,8 +39,8 @@ FEW = ("--strategy", "truncate-after-use", "--strategy", "last-observations")
 """A strategy that only saves beyond what has been tried in public, and one that has tried settings."""
 
 
-def write_sessions(folder: Path, count: int) -> None:
-    text = (SAMPLES / "coding-agent.jsonl").read_text(encoding="utf-8")
+def write_sessions(folder: Path, count: int, lines: int = 200) -> None:
+    text = "".join((SAMPLES / "coding-agent.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:lines])
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
         own = text.replace('"req_011', f'"req_{number}11').replace('"msg_01', f'"msg_{number}1')
@@ -301,9 +301,9 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def write_group(folder: Path, name: str, count: int, lines: int = 200) -> None:
-    write_sessions(folder / name, count)
+    write_sessions(folder / name, count, lines)
     for file in (folder / name).iterdir():
-        text = "".join(file.read_text(encoding="utf-8").splitlines(keepends=True)[:lines])
+        text = file.read_text(encoding="utf-8")
         text = (
             text.replace("claude-opus-4-8", name).replace('"req_', f'"req_{name[-3:]}').replace('"msg_', '"msg_' + name)
         )
