@@ -28,7 +28,9 @@ from inspector.report.secret_rules import (
     ALL_RULES,
     MASK,
     NAMED_RULES,
+    PUBLIC_BEFORE,
     Found,
+    is_after,
     is_random_word,
     masked,
     merge_overlapping,
@@ -127,7 +129,7 @@ def without_home(text: str) -> str:
     home = _home()
     if home:
         folder_name = _NOT_IN_FOLDER_NAMES.sub("-", home)
-        text = re.sub(rf"(?<![\w.-]){re.escape(home)}(?![\w.-])", "~", text)
+        text = re.sub(rf"(?<![\w.-])(?<!:/)(?<!%3A/){re.escape(home)}(?![\w.-])", "~", text)
         text = re.sub(rf"(?<![\w-]){re.escape(folder_name)}(?![A-Za-z0-9])", "-~", text)
     return _OTHER_HOMES.sub(lambda match: "-~" if match["folder"] else "~", text)
 
@@ -177,7 +179,11 @@ SHOWN = 400
 """Characters of that text that are shown."""
 
 OWN_IS_WIDER = frozenset(
-    {"Basic Auth Credentials", "JSON Web Token", "Private Key", "NPM tokens", "Artifactory Credentials"}
+    {
+        *("Basic Auth Credentials", "JSON Web Token", "Private Key", "NPM tokens", "Artifactory Credentials"),
+        *("IBM Cloud IAM Key", "IBM COS HMAC Credentials", "SoftLayer Credentials", "Cloudant Credentials"),
+        *("Azure Storage Account access key", "Mailchimp Access Key"),
+    }
 )
 """Detector kinds also covered by our rules, skipped because the detector's patterns are too wide or too slow.
 
@@ -224,7 +230,8 @@ class _RandomWords:
                 is_word = not (set(value.rstrip("=")) & {"\\", "="}) and is_random_word(value)
                 if is_word and self.detector.calculate_shannon_entropy(value) > self.detector.entropy_limit:
                     place = line.start() + line[0].index(value)
-                    yield place, place + len(value)
+                    if not is_after(PUBLIC_BEFORE, text, place):
+                        yield place, place + len(value)
 
 
 class SecretRedactor:

@@ -8,157 +8,21 @@ Tests that distinguish random secrets from words of prose or programs.
 
 The distinguishing feature is how often lower case, capitals and digits alternate: in random strings at more than every
 second character, in human text at every fourth.
-
-Decoded views of a text for searching, each with a mapping to positions in the original.
-
-A secret may be encoded in many ways: in JSON within JSON (`\\\"`), in a URL (`%3D`), in HTML (`&quot;`), with color
-codes or invisible characters inside, or broken over two lines of a shell command. Rules for the plain form find all of
-them in the decoded views: the text itself, the text without invisible characters, and then with one layer of escapes
-less at a time.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from dataclasses import dataclass, field
+from base64 import b64decode
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
+from inspector.report.decoded_views import decoded_views
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-
-MOST_LAYERS = 4
-"""Maximum layers of escapes to decode: JSON in JSON in JSON in a quoted argument."""
-
-MOST_READINGS = 2 + 2 * MOST_LAYERS
-"""Maximum views of a text: the original, and each layer with and without invisible characters."""
-
-AROUND = 600
-"""Characters searched on both sides of a changed position: the length of the longest match."""
-
-_INVISIBLE = (
-    "\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
-)
-_TERMINAL = (
-    r"[\x1b\u241b](?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b\u241b\n]{0,500}(?:\x07|\x1b\\|\u241b\\)"
-    r"|[()][0-9A-B]|[=>78]?)"
-)
-_CONTINUATION = r"\\\r?\n[ \t]*+|(?<=[ \t])[`^]\r?\n[ \t]*+"
-_NOISE = re.compile(f"[{_INVISIBLE}]++|{_TERMINAL}|{_CONTINUATION}")
-"""Invisible characters, color codes and line continuations, which may split a match."""
-
-_ESCAPE = re.compile(
-    r"\\(?:u(?P<four>[0-9A-Fa-f]{4})|x(?P<two>[0-9A-Fa-f]{2})|u\{(?P<braced>[0-9A-Fa-f]{1,6})\}"
-    r"|U(?P<eight>[0-9A-Fa-f]{8})|(?P<octal>[0-3][0-7]{2})|(?P<one>[^\w\s]|[nrtbfe]))"
-    r"|%(?P<percent>0[9ADad]|[2-7][0-9A-Fa-f])"
-    r"|&(?:\#x(?P<hexadecimal>[0-9A-Fa-f]{1,6})|\#(?P<decimal>[0-9]{1,7})|(?P<name>quot|amp|apos|lt|gt|nbsp));"
-)
-_LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "e": "\x1b"}
-_NAMES = {"quot": '"', "amp": "&", "apos": "'", "lt": "<", "gt": ">", "nbsp": " "}
-_BASES = {"four": 16, "two": 16, "braced": 16, "eight": 16, "octal": 8, "percent": 16, "hexadecimal": 16, "decimal": 10}
-_LAST_CODE = 0x10FFFF
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedView:
-    """One decoded view of a text; `source` is the view it was decoded from, None for the original."""
-
-    text: str
-    source: DecodedView | None = None
-    _at: list[int] = field(default_factory=list)
-    """Positions in `text` of changed pieces, ascending."""
-    _widths: list[int] = field(default_factory=list)
-    """Lengths of the changed pieces in `text`: 1, or 0 if removed."""
-    _starts: list[int] = field(default_factory=list)
-    _stops: list[int] = field(default_factory=list)
-    """End positions of the changed pieces in the source; `_starts` holds the beginnings."""
-
-    def stretches(self) -> Iterator[tuple[int, int]]:
-        """Yield the ranges that differ from the source, with their surroundings."""
-        if self.source is None:
-            yield 0, len(self.text)
-            return
-        start = stop = -1
-        for place in self._at:
-            if place - AROUND > stop:
-                if stop >= 0:
-                    yield start, stop
-                start = max(0, place - AROUND)
-            stop = min(len(self.text), place + AROUND)
-        yield start, stop
-
-    def span(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the range in the original text of a range in this view, `stop` exclusive."""
-        reading = self
-        while reading.source is not None:
-            start, stop = reading._in_source(start)[0], reading._in_source(stop - 1)[1]
-            reading = reading.source
-        return start, stop
-
-    def _in_source(self, place: int) -> tuple[int, int]:
-        """Return the range in the source of one character."""
-        change = bisect_right(self._at, place) - 1
-        if change < 0:
-            return place, place + 1
-        behind = self._at[change] + self._widths[change]
-        if place < behind:
-            return self._starts[change], self._stops[change]
-        start = self._stops[change] + place - behind
-        return start, start + 1
-
-
-def decoded_views(text: str) -> Iterator[DecodedView]:
-    """Yield at most `MOST_READINGS` views: the original, without invisible characters, and less escaped ones."""
-    reading = DecodedView(text)
-    yield reading
-    for step in range(1, MOST_READINGS):
-        if step % 2:
-            changed = _changed(reading, _NOISE, lambda match: "")  # noqa: ARG005  every match is removed
-        else:
-            changed = _changed(reading, _ESCAPE, _unescaped)
-            if changed is reading:
-                return
-        if changed is not reading:
-            yield changed
-        reading = changed
-
-
-def _changed(source: DecodedView, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> DecodedView:
-    """Replace every match with one character or none; return the source itself without a match."""
-    parts: list[str] = []
-    at: list[int] = []
-    widths: list[int] = []
-    starts: list[int] = []
-    stops: list[int] = []
-    length = end = 0
-    for match in pattern.finditer(source.text):
-        start, stop = match.span()
-        new = replacement(match)
-        length += start - end
-        at.append(length)
-        widths.append(len(new))
-        starts.append(start)
-        stops.append(stop)
-        parts += (source.text[end:start], new)
-        length += len(new)
-        end = stop
-    if not at:
-        return source
-    parts.append(source.text[end:])
-    return DecodedView("".join(parts), source, at, widths, starts, stops)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    """Decode an escape to its character."""
-    kind = match.lastgroup or ""
-    reported = match[kind]
-    if kind in _BASES:
-        code = int(reported, _BASES[kind])
-        return chr(code) if code <= _LAST_CODE else "\ufffd"
-    return _NAMES[reported] if kind == "name" else _LETTERS.get(reported, reported)
 
 
 MASK = "[{kind} masked]"
@@ -250,6 +114,8 @@ _PUBLIC_WORD = re.compile(
 
 _GIT_NAME = 40
 """Hex digits of a commit id."""
+_WALLET = 42
+"""Characters of a public wallet address."""
 
 _NETWORKS = re.compile(
     r"""
@@ -309,9 +175,10 @@ def is_value(value: str, *, is_password: bool, is_quoted: bool) -> bool:
 
 
 def is_hexadecimal_secret(value: str) -> bool:
-    """Return True if a long hexadecimal number may be secret: not a commit id, nor made of few different digits."""
+    """Return True if a long hexadecimal number may be secret: not a commit id, wallet address, or few digits."""
     has_both = _HAS_DIGIT.search(value) and _HAS_LETTER.search(value)
-    return bool(has_both) and len(set(value)) >= 8 and not (len(value) == _GIT_NAME and value.islower())
+    is_public = (len(value) == _GIT_NAME and value.islower()) or (len(value) == _WALLET and value[:2] == "0x")
+    return bool(has_both) and len(set(value)) >= 8 and not is_public
 
 
 def is_random_word(value: str) -> bool:
@@ -371,22 +238,74 @@ class Rule:
         pattern: The pattern. The secret is its group `value`, `double` or `single`, otherwise the whole match.
         is_secret: Test of a match.
         within: Finder for a part of a match that is not a secret as a whole.
+        hints: Lower-case words of which every match is near one, so that most of a text is skipped.
+        around: Characters searched before and after the start of a hint.
     """
 
     kind: str
     pattern: re.Pattern[str]
     is_secret: Callable[[re.Match[str]], bool] = _always
     within: Rule | None = None
+    hints: tuple[str, ...] = ()
+    around: tuple[int, int] = (400, 5_000)
 
     def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        for match in self.pattern.finditer(text, start, stop):
-            if not self.is_secret(match):
-                continue
-            group = _secret_group(match)
-            if self.within is None:
-                yield match.span(group)
-            else:
-                yield from self.within.spans(text, *match.span(group))
+        for part in self._parts(text, start, stop):
+            for match in self.pattern.finditer(text, *part):
+                if not self.is_secret(match):
+                    continue
+                group = _secret_group(match)
+                if self.within is None:
+                    yield match.span(group)
+                else:
+                    yield from self.within.spans(text, *match.span(group))
+
+    def _parts(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Yield the ranges to search."""
+        if not self.hints:
+            yield start, stop
+            return
+        before, after = self.around
+        first, last = start, -1
+        for place in _places(text, start, stop, self.hints):
+            if place - before > last:
+                if last >= 0:
+                    yield first, last
+                first = max(start, place - before)
+            last = min(stop, place + after)
+        if last >= 0:
+            yield first, last
+
+
+@dataclass(frozen=True, slots=True)
+class _AfterNames:
+    """Patterns that begin with a secret's name, tried only where there is one."""
+
+    kind: str
+    tests: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], bool]], ...]
+
+    def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        for place in _places(text, start, stop, _NAMES_OF_SECRETS):
+            for pattern, is_secret in self.tests:
+                if (match := pattern.match(text, place, stop)) and is_secret(match):
+                    yield match.span(_secret_group(match))
+
+
+def _places(text: str, start: int, stop: int, words: tuple[str, ...]) -> list[int]:
+    """Return the positions of lower-case words in any case."""
+    lowered = _lowered(text)
+    found = []
+    for word in words:
+        place = lowered.find(word, start, stop)
+        while place >= 0:
+            found.append(place)
+            place = lowered.find(word, place + 1, stop)
+    return sorted(found)
+
+
+@lru_cache(maxsize=1)
+def _lowered(text: str) -> str:
+    return text.replace("\u0130", "I").lower()  # the only letter that is longer in lower case
 
 
 def _secret_group(match: re.Match[str]) -> str | int:
@@ -410,13 +329,29 @@ _QUOTED = r"""
 
 _PASSWORDS = r"""
     passwords? | passwd | passphrase | pwd | passwort | kennwort | contraseña | senha | пароль | 密码 | 密碼
-    | パスワード | mot[ ]de[ ]passe | has[łl]o(?!\w) | 비밀번호 | 암호 | كلمة[ ](?:المرور|السر)
-    | (?<![a-z_])psk(?=["']?[ ]?[=:])
+    | パスワード | mot[ ]de[ ]passe | has[łl]o(?!\w) | 비밀번호 | 암호 | كلمة[ ](?:المرور|السر) | parola | wachtwoord
+    | lösenord | salasana | heslo | (?<![a-z_])psk(?=["']?[ ]?[=:])
 """
 _KEYS = r"""
     (?:api|access|private|secret|account|auth|encryption|signing|master|sharedaccess|license|service)[_\ -]?key
     | secret | token | credentials? | connect[.]sid | jsessionid | phpsessid
 """
+
+
+def _words(listed: str) -> tuple[str, ...]:
+    return tuple(listed.split("|"))
+
+
+_PASSWORD_NAMES = _words(
+    "pass|pwd|pw|psk|kennwort|contraseña|senha|пароль|密码|密碼|パスワード|mot de passe|hasło|haslo|비밀번호|암호"
+    "|كلمة المرور|كلمة السر|parola|wachtwoord|lösenord|salasana|heslo"
+)
+_NAMES_OF_SECRETS = _PASSWORD_NAMES + _words(
+    "api|access|private|account|auth|encryption|signing|master|shared|license|service|secret|token|credential|connect.sid"
+    "|jsessionid|phpsessid|identified by|key|pat"
+)
+"""First words of all names of secrets, in lower case."""
+
 _OF_PASSWORDS = _form(f"(?:{_PASSWORDS}|pass|psk)")
 
 _SAYS_SOMETHING_ELSE = _form(
@@ -424,7 +359,8 @@ _SAYS_SOMETHING_ELSE = _form(
     iz | is[ei] | ary | ive | ly | less | ed\b | ing | y\b
     | [_.-]?s?[_.-]?(?:
         types? | counts? | names? | limits? | fields? | files? | paths? | urls? | uris? | endpoints? | lengths? | len
-        | sizes? | usages? | expir\w* | policy | prompts? | labels? | hint | help | format | index | ids? | arn | refs?
+        | sizes? | usages? | expir\w* | policy | prompts? | labels? | hint | help | format | index | ids? | arn
+        | refs?
         | mount | manager | mgr | store | version | required | reset | input | min | max | budget | per | used | left
         | total | window | rate | price | cost | details | placeholder | regex | pattern | class
     )(?![a-z])
@@ -432,10 +368,13 @@ _SAYS_SOMETHING_ELSE = _form(
 )
 """Suffixes of names that describe a secret without being one."""
 
+_SIGN = r"(?::[:=]|[=-]>|={1,3}|[:\uff1a\uff1d\u2014\u2192])"
 _ASSIGNED = _form(
     rf"""
-    (?P<name>{_PASSWORDS} | (?<=[_-])pass | {_START}pass(?=["']\s{{0,4}}:) | {_KEYS}) (?P<end>[\w.-]{{0,24}}+)
-    ["'\]]{{0,2}} [ \t]{{0,20}} (?::=|=>|={{1,3}}|[:\uff1a\uff1d]) [ \t]{{0,20}}
+    (?P<name>
+        {_PASSWORDS} | (?<=[_-])pass | {_START}(?:pw(?=["']?\s?[:=]) | pass(?=["']\s{{0,4}}: | :[ ]?["'])) | {_KEYS}
+    ) (?P<end>[\w.-]{{0,24}}+)
+    ["'\]*]{{0,2}} [ \t]{{0,20}} {_SIGN} (?:\*\*)? [ \t]{{0,20}}
     (?:[bru@]?(?:{_QUOTED}) | ["'`]?(?P<value>{_BARE}))
     """
 )
@@ -483,12 +422,38 @@ _CONNECTION = _form(
 )
 _STATED = _form(
     rf"""
-    (?:{_PASSWORDS})(?:
-        [ \t]{{1,4}}(?:is|was|ist|es|est|to|jest|brzmi|هي|هو)[ \t:]{{1,4}} | 是[ \t:\uff1a]{{0,4}} | [은는][ \t:]{{1,4}}
+    (?P<name>{_PASSWORDS} | {_KEYS} | key | (?<=[_ -])pat(?![a-z])) (?P<end>(?-i:[\w.-]{{0,24}}?)) ["'`*)]{{0,3}}
+    (?:
+        (?P<link>
+            [ \t]{{1,4}}(?:is|(?:(?:was|is)[ ])?(?:re)?set[ ]to|changed[ ]to|was|ist|lautet|es|est|è|é|to|jest|brzmi
+                |هي|هو|är|on|je)[ \t:]{{1,4}}
+            | (?:是|为|為|は)[ \t:\uff1a]{{0,4}} | [은는이가][ \t:]{{1,4}})
+        | [ \t]{{0,20}} (?:[|→] | (?P<gap>[ \t])) [ \t]{{0,8}}
     )
-    (?:{_QUOTED} | [`(]?(?P<value>{_BARE}))
+    (?:{_QUOTED} | [`(*]{{0,2}}(?P<value>{_BARE}))
     """
 )
+_PAIRED = _form(
+    rf"""
+    (?P<name>{_PASSWORDS} | {_KEYS}) (?P<end>[\w.-]{{0,24}}+)
+    ["']{{0,2}}[ \t]{{0,4}}[,{{]?[ \t]{{0,4}}\r?\n?[ \t]{{0,30}}["']?(?:value|default)["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}
+    (?:{_QUOTED} | (?P<value>{_BARE}))
+    """
+)
+_OTHER_KEY = _form(
+    rf"""
+    (?P<name>key | (?<=[_-])pat(?![a-z]))(?P<end>[\w.-]{{0,24}}+) ["'\]]{{0,2}} [ \t]{{0,20}} {_SIGN} [ \t]{{0,20}}
+    (?:base64:)? (?:[bru@]?(?:{_QUOTED}) | ["'`]?(?P<value>{_BARE}))
+    """
+)
+_NO_SECRET_KEY = _form(
+    r"""
+    (?:public|primary|foreign|cache|sort|partition|host|object|s3|idempotency|storage|file|row|hash|dict|index|lookup
+        |map|unique|group|shard|routing|natural|surrogate|known|ssh|gpg|pgp|react|translation|message|i18n|event|dedup
+        |config|(?<![a-z0-9][_ -])(?<![a-z0-9]))[_ -]?\Z
+    """
+)
+"""Words before a key that is not secret, or none."""
 _STRING_DATA = _form(
     r"""
     (?<![\w-])["']?stringData["']?[ \t]{0,4}:[ \t]{0,4}\{?[ \t]{0,4}(?:[|>][+-]?)?\r?\n?(?P<value>
@@ -505,6 +470,26 @@ _STRING_DATA_ENTRY = _form(
     """,
     flags=re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
+_SCANNED = _form(
+    r"""
+    otpauth://[^\s"'<>]{0,300}?secret=(?P<value>[A-Z2-7]{16,200}+)
+    | WIFI:[^\r\n"']{0,150}?;P:(?P<single>[^;\r\n]{4,100}+);
+    """
+)
+"""Addresses in QR codes: one-time passwords and wireless networks."""
+_STRONG_WORD = re.compile(
+    r"""(?<![^\s"'`:/%=(>|,;*])(?P<value>(?=[^\s]{0,62}?[!#$^*?~])[A-Za-z0-9!@#$^*+?~_-]{8,64}+)(?![\w.\[(])"""
+)
+_LOGIN_WORDS = _PASSWORD_NAMES + _words("login|user|cred|secret|openssl|snmp|auth(")
+"""Words near which a word with the signs of a password is one."""
+_PASSWORD_FILE = re.compile(
+    r"""
+    (?<![\w.:/-])[\w.*-]{1,100}+:(?:\d{3,5}|\*):[A-Za-z_*][\w.*-]{0,62}+:[A-Za-z_*][\w.@*-]{0,62}+
+    :(?P<value>[^\s:"'|]{6,100}+)
+    """,
+    re.ASCII | re.VERBOSE,
+)
+"""A line of PostgreSQL's password file: host, port, database, user and password."""
 _NETRC = _form(
     rf"""
     {_START}login[ \t\r\n]{{1,8}}[^\s"']{{1,100}}+[ \t\r\n]{{1,8}}(?P<name>password)(?P<end>)[ \t\r\n]{{1,8}}
@@ -534,10 +519,14 @@ _PROGRAM_ARGUMENT = _form(
         | htpasswd(?={_OPTIONS}{{0,6}}?[ \t]{{1,4}}-[a-zA-Z]{{0,8}}b){_OPTIONS}{{1,6}}+
             (?:(?<=n)|(?<=n[a-zA-Z])|(?<=n[a-zA-Z]{{2}})|[ \t]{{1,4}}[^\s;|&]{{1,200}}+)
             [ \t]{{1,4}}[^\s;|&"']{{1,64}}+[ \t]{{1,4}}
+        | requirepass[ \t]{{1,4}} | -(?:store|key)pass[ \t]{{1,4}}
         | redis-cli(?=[ \t])[^\n|;"']{{0,200}}?[ \t]-a[ \t]{{1,4}}
     )(?P<name>(?!))?(?:{_QUOTED} | (?P<value>(?!-){_BARE}))
     """,
     flags=re.VERBOSE,
+)
+_PROGRAMS = _words(
+    "mysql|mariadb|sshpass|zip|sqlcmd|bcp|7z|ssh-keygen|ldap|login|htpasswd|redis-cli|requirepass|storepass|keypass"
 )
 _LOGIN_ARGUMENT = _form(
     rf"""
@@ -557,7 +546,8 @@ _PIPED = _form(
 _LOGIN_CALL = _form(
     rf"""
     (?:
-        \b(?:login|getConnection|auth[ \t]?=[ \t]?)\([^"'\r\n]{{0,60}}["'][^"'\r\n]{{1,100}}+["'],[ \t]{{0,4}}
+        (?:\blogin|getConnection|HTTPBasicAuth|\.auth|auth[ \t]?=[ \t]?)
+            \([^"'\r\n]{{0,60}}["'][^"'\r\n]{{1,100}}+["'],[ \t]{{0,4}}
         | SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?
     )
     (?:{_QUOTED})
@@ -612,25 +602,64 @@ _OTHER_PRIVATE_KEY = re.compile(
 )
 
 _TOKENS: tuple[tuple[str, str], ...] = (
-    ("provider key", r"sk-(?=[\w-]{0,40}[0-9])[A-Za-z0-9_-]{16,}|AIza[\w-]{30,}|(?:gsk_|xai-|pplx-)[A-Za-z0-9]{20,}"),
-    ("provider key", r"hf_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{30,}|nvapi-[\w-]{20,}|tvly-[\w-]{16,}|GOCSPX-[\w-]{20,}"),
-    ("provider key", r"ya29\.[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|key-[0-9a-f]{32}|(?:AC|SK)[0-9a-f]{32}"),
-    ("token", r"(?:github_pat|gh[pousr])_\w{16,}|gl(?:pat|ptt|dt|rt|soat|cbt|ft|agent)-[\w-]{16,}|npm_[\w-]{16,}"),
-    ("token", r"pypi-[\w-]{16,}|do[opr]_v1_\w{16,}|shp(?:at|ca|pa|ss)_\w{16,}|xox[a-z]-[\w-]{10,}|xapp-[\w-]{16,}"),
-    ("token", r"dckr_pat_[\w-]{16,}|(?:lin_api|ntn|glsa|pscale)_\w{16,}|figd_[\w-]{16,}|(?:PMAK|tskey)-[\w-]{16,}"),
-    ("token", r"hv[sbr]\.[\w-]{20,}|sntry[su]_[\w=+/-]{16,}|sbp_\w{20,}|dapi[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{20,}"),
-    ("token", r"(?:bot)?[0-9]{8,10}:AA[\w-]{30,}|AKC[a-z0-9][A-Za-z0-9]{30,200}"),
-    ("token", r"v[1-4]\.(?:local|public)\.[\w-]{20,}(?:\.[\w-]+)?|k[1-4]\.(?:local|secret)(?:-wrap)?\.[\w-]{20,}"),
-    ("token", r"AT(?:ATT3|CTT3|BB)[\w=-]{20,}|NR(?:AK|II|JS|AL)-[A-Za-z0-9_-]{16,}|[0-9a-f]{36}(?:FFFF)?NRAL"),
-    ("token", r"dp\.(?:st|pt|ct|sa|said|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
-    ("token", r"[A-Za-z0-9]{14}\.atlasv[0-9]\.[\w=-]{60,}"),
-    ("Stripe key", r"(?:[rsp]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}"),
-    ("AWS key", r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("web token", r"(?<![\w=.-])eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*+){0,3}"),
-    ("web hook", r"https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/[\w/-]+"),
-    ("web hook", r"https://[\w-]{1,63}\.webhook\.office\.com/[\w/@-]+"),
+    (
+        "provider key",
+        r"""
+        sk-(?:(?:ant|proj|or|lf|svcacct|admin|None)-[\w-]{16,}
+        | (?:[a-z][a-z0-9]{1,7}-){0,2}(?=\w{0,40}[0-9])[A-Za-z0-9]{16,}[\w-]*)
+        | sk_[0-9a-f]{40,} | AIza[\w-]{30,} | 1//0[\w-]{40,} | ya29\.[\w-]{20,}
+        | (?:gsk_|xai-|pplx-|hf_)[A-Za-z0-9]{20,} | r8_[A-Za-z0-9]{30,} | nvapi-[\w-]{20,} | tvly-[\w-]{16,}
+        | nsec1[02-9ac-hj-np-z]{58} | lsv2_[a-z]{2}_[0-9a-f]{32}_\w{10} | GOCSPX-[\w-]{20,}
+        | SG\.[\w-]{16,}\.[\w-]{16,} | key-[0-9a-f]{32}
+        | (?:AC|SK)[0-9a-f]{32} | [0-9a-f]{32}-(?:us\d{1,2} | [0-9a-f]{8}-[0-9a-f]{8})(?![\w-]) | xkeysib-[\w-]{30,}
+        | [\w~.]{3}\dQ~[\w~.-]{31,34} | (?:LTAI|AKID)[A-Za-z0-9]{16,} | pcsk_\w{20,}
+        | (?:AKIA|ASIA|AGPA|AIDA|AROA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])
+        | (?:[rsp]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,} | rzp_(?:live|test)_[A-Za-z0-9]{14,} | FLWSECK[\w-]{16,}
+        | access_token\$(?:production|sandbox)\$\w{16}\$\w{32}
+        | access-(?:production|sandbox|development)-[0-9a-f-]{36}
+        | sq0[a-z]{3}-[\w-]{20,} | shp(?:at|ca|pa|ss)_\w{16,} | django-insecure-[^\s"']{20,80}
+        """,
+    ),
+    (
+        "token",
+        r"""
+        (?:github_pat|gh[pousr])_\w{16,} | gl(?:pat|ptt|dt|rt|soat|cbt|ft|agent)-[\w-]{16,}(?:\.\w\w\.\w{7,})?
+        | GR1348941[\w-]{16,}
+        | npm_[\w-]{16,} | pypi-[\w-]{16,} | rubygems_\w{20,} | oy2[a-z2-7]{43} | dckr_pat_[\w-]{16,}
+        | AKC[a-z0-9][A-Za-z0-9]{30,200}
+        | do[opr]_v1_\w{16,} | xox[a-z]-[\w-]{10,} | xapp-[\w-]{16,} | [MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}
+        | (?:bot)?[0-9]{8,10}:AA[\w-]{30,}
+        | (?:lin_api|ntn|glsa|pscale|napi|hcaik|hcxik|sgp|pn[ub]|bkua|sq[uap]|shippo_(?:live|test))_\w{16,}
+        | (?:figd|mdb_sa_sk|sb_secret|CCIPAT|tfp|nfp)_[\w-]{16,} | (?:PMAK|tskey|CFPAT|HRKU|FlyV1)-[\w-]{16,}
+        | pul-[0-9a-f]{40}
+        | pat-[a-z]{2}\d-[0-9a-f-]{36} | pat[A-Za-z0-9]{14}\.[0-9a-f]{64} | \d/\d{16}(?:/\d{16})?:[0-9a-f]{32}
+        | hv[sbr]\.[\w-]{20,} | sntry[su]_[\w=+/-]{16,} | sbp_\w{20,} | dapi[0-9a-f]{32}
+        | snyk_[a-z]{2,4}\.[0-9a-f]{8}\.[\w-]{20,}
+        | v[1-4]\.(?:local|public)\.[\w-]{20,}(?:\.[\w-]+)? | k[1-4]\.(?:local|secret)(?:-wrap)?\.[\w-]{20,}
+        | AT(?:ATT3|CTT3|BB|TA)[\w=-]{20,} | NR(?:AK|II|JS|AL)-[A-Za-z0-9_-]{16,} | [0-9a-f]{36}(?:FFFF)?NRAL
+        | dp\.(?:st|pt|ct|sa|said|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}
+        | [A-Za-z0-9]{14}\.atlasv[0-9]\.[\w=-]{60,}
+        | dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64} | [sp]k\.eyJ[\w-]{20,}\.[\w-]{16,} | sl\.[\w.-]{100,}
+        | A{19,}[\w%]{60,}
+        | v1\.0-[0-9a-f]{24}-[0-9a-f]{140,} | 0\.[0-9a-f-]{36}\.\w{30}:[\w+/]{22}==
+        | A3(?:-[A-Z0-9]{5,6}){5,6}(?![\w-])
+        """,
+    ),
+    ("web token", r"(?<![\w.-])eyJ[\w-]{8,}+\.{1,2}[\w-]{8,}+(?:\.[\w-]++){0,3}"),
+    (
+        "web hook",
+        r"""
+        https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/[\w/-]+
+        | https://[\w-]{1,63}\.webhook\.office\.com/[\w/@-]+
+        """,
+    ),
 )
-"""Secrets with a recognizable prefix."""
+"""Secrets with a recognizable form."""
+
+_SHORT_PREFIX = re.compile(
+    r"(?<![\w.-])(?:md|re|fw|rnd|s)[-_.](?:[A-Za-z0-9]{8}_)?(?P<body>[\w-]{22,28})(?![\w.-])", re.ASCII
+)
+"""Secrets with a prefix that is also common in names of other things."""
 
 _CARD = re.compile(
     r"""
@@ -672,7 +701,7 @@ _DIGEST_BEFORE = _form(
     ["'`*)\]]{0,3}\s{0,4}[:=(]{0,2}\s{0,4}["'`*(\[]{0,3}\Z
     """
 )
-_PUBLIC_BEFORE = _form(
+PUBLIC_BEFORE = _form(
     r"""
     (?:base64, | h1: | sha\d{1,3}[-:=] | integrity | signature | thinking | ssh-[a-z0-9]+\  | nistp\d+\  | digest
         | checksum | hash)["']?\s?[:=]?\s?["']?\Z
@@ -691,12 +720,62 @@ def _is_called(match: re.Match[str]) -> bool:
     return _is_assigned(match) and is_mixed(match[_secret_group(match)])
 
 
-def _is_stated(match: re.Match[str]) -> bool:
+def _is_login_word(match: re.Match[str]) -> bool:
     value = match[_secret_group(match)]
     return len(value) >= 6 and " " not in value and is_mixed(value) and not is_placeholder(value)
 
 
-def _is_string_data(match: re.Match[str]) -> bool:
+def _is_stated(match: re.Match[str]) -> bool:
+    if not _is_login_word(match) or _SAYS_SOMETHING_ELSE.match(match["end"]):
+        return False
+    value = match[_secret_group(match)]
+    if is_code(value):
+        return False
+    if not _OF_PASSWORDS.match(match["name"]):
+        return _is_key(match, value, takes_ids=match["gap"] is None)
+    has_sign = bool(_HAS_STRONG_SIGN.search(value[1:]) and _HAS_DIGIT.search(value))
+    return match["link"] is not None or has_sign or looks_random(value)
+
+
+def _is_other_key(match: re.Match[str]) -> bool:
+    is_other = _SAYS_SOMETHING_ELSE.match(match["end"])
+    return not is_other and _is_key(match, match[_secret_group(match)], takes_ids=False)
+
+
+def _is_key(match: re.Match[str], value: str, *, takes_ids: bool) -> bool:
+    """Return True if a value next to the name of a key or token is random; UUIDs are also ids."""
+    if match["name"].lower() == "key" and _is_preceded(_NO_SECRET_KEY, match):
+        return False
+    if match["name"].lower() == "pat":
+        return len(value) >= 20 and is_mixed(value)
+    if _UUID.fullmatch(value):
+        return takes_ids or match["name"].lower().endswith(("_key", "-key", " key", "secret"))
+    if _HEXADECIMAL_DIGITS.fullmatch(value):
+        return len(value) >= 30 and len(set(value)) >= 8 and not value.isdigit()
+    return len(value) >= 16 and looks_random(value) and not _PUBLIC_WORD.match(value)
+
+
+def _is_strong(match: re.Match[str]) -> bool:
+    value = match["value"]
+    kinds = set(value.translate(_CLASSES))
+    return kinds >= _THREE and looks_random(value) and not is_placeholder(value)
+
+
+def _is_short_prefixed(match: re.Match[str]) -> bool:
+    return set(match["body"].translate(_CLASSES)) >= _THREE and looks_random(match["body"])
+
+
+def _is_encoded_login(match: re.Match[str]) -> bool:
+    login = b64decode(match["value"][: len(match["value"]) // 4 * 4])
+    return _is_long(match) or (login.isascii() and b":" in login)
+
+
+def _is_password_file(match: re.Match[str]) -> bool:
+    value = match["value"]
+    return looks_random(value) or (is_mixed(value) and bool(_HAS_STRONG_SIGN.search(value)))
+
+
+def _is_no_placeholder(match: re.Match[str]) -> bool:
     return not is_placeholder(match[_secret_group(match)])
 
 
@@ -719,17 +798,12 @@ def _is_address_login(match: re.Match[str]) -> bool:
     return not (is_placeholder(value) or _OF_PASSWORDS.fullmatch(value))
 
 
-def _is_piped(match: re.Match[str]) -> bool:
-    return not is_placeholder(match["value"])
-
-
 def _is_long(match: re.Match[str]) -> bool:
     return looks_random(match["value"]) or is_hexadecimal_secret(match["value"])
 
 
 def _is_cookie(match: re.Match[str]) -> bool:
-    value = match["value"]
-    return is_mixed(value) and not is_placeholder(value) and not is_code(value)
+    return _is_credential(match) and not is_code(match["value"])
 
 
 def _is_credential(match: re.Match[str]) -> bool:
@@ -754,52 +828,58 @@ def _is_hexadecimal(match: re.Match[str]) -> bool:
 
 
 def _is_long_word(match: re.Match[str]) -> bool:
-    return is_random_word(match["value"]) and not _is_preceded(_PUBLIC_BEFORE, match)
+    return is_random_word(match["value"]) and not _is_preceded(PUBLIC_BEFORE, match)
 
 
 def _is_preceded(pattern: re.Pattern[str], match: re.Match[str]) -> bool:
-    return bool(pattern.search(match.string, max(0, match.start() - _BEFORE), match.start()))
+    return is_after(pattern, match.string, match.start())
 
 
-NAMED_RULES: tuple[Rule, ...] = (
+def is_after(pattern: re.Pattern[str], text: str, place: int) -> bool:
+    """Return True if a pattern matches up to a place in a text."""
+    return bool(pattern.search(text, max(0, place - _BEFORE), place))
+
+
+_NAMED = "value of a secret's name"
+
+NAMED_RULES: tuple[Finder, ...] = (
     Rule("private key", _PRIVATE_KEY),
     Rule("private key", _OTHER_PRIVATE_KEY),
-    *(Rule(kind, re.compile(f"{_START}(?:{form})", re.ASCII)) for kind, form in _TOKENS),
+    *(Rule(kind, re.compile(f"{_START}(?=[!-~]{{15}})(?:{form})", re.ASCII | re.VERBOSE)) for kind, form in _TOKENS),
+    Rule("token", _SHORT_PREFIX, _is_short_prefixed),
+    Rule(_NAMED, _SCANNED, hints=("otpauth:", "wifi:")),
+    Rule(_NAMED, _STRONG_WORD, _is_strong, hints=_LOGIN_WORDS, around=(40, 80)),
+    Rule(_NAMED, _PASSWORD_FILE, _is_password_file),
     Rule("login in an address", _ADDRESS, _is_address_login),
     Rule("login in an address", _ADDRESS_TOKEN, _is_long),
     Rule("login in an address", _THIN_ADDRESS, _is_address_login),
-    Rule("credentials", _SCHEME, _is_credential),
-    Rule("credentials", _ENCODED_LOGIN, _is_long),
-    Rule("credentials", _LOGIN_CALL, _is_stated),
-    Rule("credentials", _PIPED, _is_piped),
+    Rule("credentials", _SCHEME, _is_credential, hints=("bearer", "basic", "token", "apikey", "digest")),
+    Rule("credentials", _ENCODED_LOGIN, _is_encoded_login, hints=("auth",)),
+    Rule("credentials", _LOGIN_CALL, _is_login_word, hints=("login", "getconnection", "auth", "securestring")),
+    Rule("credentials", _PIPED, _is_no_placeholder, hints=("sudo", "chpasswd")),
     Rule("password's hash", _HASH),
-    Rule("credentials", _AUTHORIZATION, _is_credential),
+    Rule("credentials", _AUTHORIZATION, _is_credential, hints=("authorization",)),
     Rule("credentials", _LOGIN_ARGUMENT, _is_login),
-    Rule("signature", _SIGNATURE, _is_credential),
-    Rule("cookie", _COOKIES, within=Rule("cookie", _COOKIE, _is_cookie)),
-    Rule("value of a secret's name", _ASSIGNED, _is_assigned),
-    Rule("value of a secret's name", _ENVIRONMENT, _is_assigned),
-    Rule("value of a secret's name", _ENVIRONMENT_INSIDE, _is_assigned),
-    Rule("value of a secret's name", _CALLED, _is_called),
-    Rule("value of a secret's name", _COMPARED, _is_called),
-    Rule("value of a secret's name", _MARKED_UP, _is_assigned),
-    Rule("value of a secret's name", _CONNECTION, _is_assigned),
-    Rule("value of a secret's name", _STATED, _is_stated),
-    Rule(
-        "value of a secret's name",
-        _STRING_DATA,
-        within=Rule("value of a secret's name", _STRING_DATA_ENTRY, _is_string_data),
-    ),
-    Rule("value of a secret's name", _NETRC, _is_assigned),
+    Rule("signature", _SIGNATURE, _is_credential, hints=("sig", "x-amz-security-token")),
+    Rule("cookie", _COOKIES, within=Rule("cookie", _COOKIE, _is_cookie), hints=("cookie", "-b")),
+    _AfterNames(_NAMED, ((_ASSIGNED, _is_assigned), (_PAIRED, _is_assigned), (_OTHER_KEY, _is_other_key))),
+    _AfterNames(_NAMED, ((_CALLED, _is_called), (_STATED, _is_stated))),
+    Rule(_NAMED, _ENVIRONMENT, _is_assigned),
+    Rule(_NAMED, _ENVIRONMENT_INSIDE, _is_assigned),
+    Rule(_NAMED, _COMPARED, _is_called),
+    Rule(_NAMED, _MARKED_UP, _is_assigned),
+    Rule(_NAMED, _CONNECTION, _is_assigned),
+    Rule(_NAMED, _STRING_DATA, within=Rule(_NAMED, _STRING_DATA_ENTRY, _is_no_placeholder), hints=("stringdata",)),
+    Rule(_NAMED, _NETRC, _is_assigned, hints=("login",)),
     Rule("secret argument", _ARGUMENT, _is_argument),
-    Rule("secret argument", _PROGRAM_ARGUMENT, _is_argument),
+    Rule("secret argument", _PROGRAM_ARGUMENT, _is_argument, hints=_PROGRAMS),
     Rule("card number", _CARD, _is_card),
 )
 """Secrets recognizable by their form, by their label, or by their check digit."""
 
-ALL_RULES: tuple[Rule, ...] = (
+ALL_RULES: tuple[Finder, ...] = (
     *NAMED_RULES,
-    Rule("recovery phrase", _LABELED_PHRASE, _is_labeled_phrase),
+    Rule("recovery phrase", _LABELED_PHRASE, _is_labeled_phrase, hints=("mnemonic", "phrase", "seed", "words")),
     Rule("recovery phrase", _PHRASE, _is_phrase),
     Rule("long hexadecimal number", _HEXADECIMAL, _is_hexadecimal),
     Rule("long random word", _LONG_WORD, _is_long_word),

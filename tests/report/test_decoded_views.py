@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.report.secret_rules import MOST_READINGS, decoded_views
+from inspector.report.decoded_views import MOST_READINGS, decoded_views
 
 UNSEEN = (
     "\u200b",
