@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from inspector.session.blocks import TextBlock
     from inspector.session.json import Node
     from inspector.session.model import Origin
 
@@ -279,9 +278,7 @@ class TapRows(RowInterpreter):
     def name_of(self, origin: Origin) -> str:
         return self._shelf.name_of(origin)
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         kind, row, start, length = name.split(" ")
@@ -382,9 +379,7 @@ class TapInterpreter(RecordInterpreter):
         for exchange in exchanges_in(FileNode(record.data, record.offset)):
             self._log.add(exchange)
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
 
 class BundleInterpreter(DocumentInterpreter):
@@ -418,9 +413,7 @@ class BundleInterpreter(DocumentInterpreter):
         for exchange in exchanges_in(LinkedNode(item, linked)):
             log.add(exchange)
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
 
 def tap_reader(path: Path, name: str) -> Reader:

@@ -533,9 +533,7 @@ class TraceInterpreter(RecordInterpreter):
             )
         )
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
 
 def trace_reader(path: Path, name: str) -> Reader:

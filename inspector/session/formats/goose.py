@@ -567,9 +567,7 @@ class GooseInterpreter(RecordInterpreter):
             self.builder.replace_all(made.messages, made.calls, made.contexts, made.compactions)
             self._is_settled = True
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
 
 def file_reader(path: Path) -> Reader:
@@ -649,9 +647,7 @@ class GooseRows(RowInterpreter):
             if child not in known:
                 builder.link(SessionLink(LinkKind.SUBAGENT, child))
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         selector = Selector(connection, self._columns)

@@ -31,8 +31,6 @@ from inspector.session.reader import DocumentInterpreter, Reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from inspector.session.blocks import TextBlock
-    from inspector.session.model import Origin
     from inspector.session.sniff import Sample
 
 
@@ -148,9 +146,7 @@ class HarInterpreter(DocumentInterpreter):
             )
         )
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
 
 FORMATS = (HarFormat(),)

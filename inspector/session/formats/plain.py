@@ -725,9 +725,7 @@ class PlainInterpreter(RecordInterpreter):
         for request in requests_of(document):
             self._conversation.add_request(request)
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
 
 def plain_reader(path: Path, name: str) -> Reader:

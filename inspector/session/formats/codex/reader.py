@@ -348,9 +348,7 @@ class StreamInterpreter(RecordInterpreter):
         self._total = dict.fromkeys(COUNTS, 0)
         self._totals: set[tuple[int, ...]] = set()
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        return blocks_again(record, origin)
+    blocks_of_record = staticmethod(blocks_again)
 
     def add(self, record: Record) -> None:
         self._add(record.value, record.data, record.origin)

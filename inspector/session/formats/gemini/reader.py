@@ -36,7 +36,6 @@ from inspector.session.model import (
     ContextCause,
     LinkKind,
     Message,
-    Origin,
     Role,
     SessionLink,
 )
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from inspector.session.blocks import TextBlock
     from inspector.session.json import Node
     from inspector.session.model import Block, Usage
 
@@ -545,9 +543,7 @@ class GeminiInterpreter(RecordInterpreter):
             self._settlement.settle(self._log, self.builder)
             self._is_settled = True
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_again(record, origin)
+    blocks_of_record = staticmethod(blocks_again)
 
 
 def gemini_reader(path: Path) -> Reader:

@@ -505,9 +505,7 @@ class HermesInterpreter(RecordInterpreter):
             if not is_meta(value):
                 self._add(value, item.offset, item.length)
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_record(record, origin)
+    blocks_of_record = staticmethod(blocks_of_record)
 
     def _describe(self, about: Mapping[str, Any], fields: Fields) -> None:
         builder = self.builder

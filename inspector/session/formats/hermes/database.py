@@ -27,15 +27,13 @@ from inspector.session.formats.hermes import (
     is_meta,
 )
 from inspector.session.json import clean_string, compact_json, json_in, mapping, seconds_of_any, string
-from inspector.session.model import LinkKind, Origin, SessionLink
+from inspector.session.model import LinkKind, SessionLink
 from inspector.session.sqlite import Columns, Row, RowCache, RowInterpreter, RowsGoneError, Selector
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
     from pathlib import Path
-
-    from inspector.session.blocks import TextBlock
 
 
 FORKS = ("_branched_from", "_delegate_from", "_reset_from")
@@ -221,9 +219,7 @@ class HermesRows(RowInterpreter):
         for child in self._children:
             builder.link(SessionLink(LinkKind.SUBAGENT, child))
 
-    @staticmethod
-    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        return blocks_of_row_again(record, origin)
+    blocks_of_record = staticmethod(blocks_of_row_again)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
         tables = Tables(connection, self._columns)
