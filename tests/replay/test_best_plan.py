@@ -7,7 +7,7 @@ import pytest
 
 from inspector.errors import InspectorError
 from inspector.replay.analysis import best_plan
-from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch, compare, plans_to_compare
+from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch, compared, plans_to_compare, replays_of
 from inspector.replay.analysis.hazards import HazardKind, drops_text
 from inspector.replay.analysis.recoveries import envelope, recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
@@ -78,7 +78,8 @@ def test_it_saves_most_at_the_worst_end_of_those_that_have_been_tried() -> None:
     baseline, best = sample(), found()
     uses = find_reuse(baseline.history)
     judged, beyond, all_of_them = [], [], []
-    for each in compare(baseline.inputs, plans_to_compare(baseline.history.session), baseline):
+    for planned in replays_of(baseline.inputs, plans_to_compare(baseline.history.session)):
+        each = compared(baseline, planned)
         share = each.savings.share.value or 0
         all_of_them.append(share)
         priced = recoveries(baseline, replay(baseline.inputs, each.plan), uses)

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.best_plan import compare, compared, plans_to_compare
+from inspector.replay.analysis.best_plan import compared, plans_to_compare, replays_of
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Compaction, Role
 from inspector.strategies.plan import Plan, PlanEntry
@@ -20,7 +20,7 @@ def test_a_plan_fires_first_where_a_prompt_is_first_another_than_without_it(data
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
     inputs = inputs_of(session)
-    (found,) = compare(inputs, [Plan((PlanEntry(Told(orders)),))])
+    found = compared(replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(Told(orders)),))))
 
     plain, planned = sent_prompts(session, []), sent_prompts(session, [orders])
     differs = [call for call, (before, after) in enumerate(zip(plain, planned, strict=True)) if before != after]
@@ -55,6 +55,6 @@ def test_every_strategy_is_compared_as_a_plan_of_its_own_that_fits_the_session(s
     assert [plan.strategies for plan in alone] == [(strategy_for(name, session),) for name in STRATEGIES]
     assert {"careful", "aggressive", "micro-x"} <= {plan.name for plan in presets}
     assert len({plan.strategies for plan in plans}) == len(plans)
-    baseline = replay(inputs, Plan()).figures.prompt_tokens.value
-    for found in compare(inputs, plans):
-        assert found.savings.tokens.value == baseline - found.figures.prompt_tokens.value
+    baseline = replay(inputs, Plan())
+    for found in (compared(baseline, planned) for planned in replays_of(inputs, plans)):
+        assert found.savings.tokens.value == baseline.figures.prompt_tokens.value - found.figures.prompt_tokens.value

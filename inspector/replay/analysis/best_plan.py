@@ -97,13 +97,6 @@ def replays_of(inputs: ReplayInputs, plans: Iterable[Plan]) -> Iterator[Replay]:
             yield replay(inputs, plan)
 
 
-def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None = None) -> Iterator[ComparedPlan]:
-    """Replay a session under each plan, yielding each result; `baseline` is the replay with nothing cut, if any."""
-    baseline = baseline or replay(inputs, Plan())
-    for planned in replays_of(inputs, plans):
-        yield compared(baseline, planned)
-
-
 def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
     """Summarize a replay compared with the session with nothing cut."""
     return ComparedPlan(
@@ -267,6 +260,11 @@ class SavingPlan:
     plan: Plan
     savings: Savings
     recoveries: Recoveries
+
+    @classmethod
+    def of(cls, baseline: Replay, planned: Replay, uses: ReuseEvidence) -> SavingPlan:
+        savings = savings_of(baseline.figures, planned.figures)
+        return cls(planned.plan, savings, recoveries(baseline, planned, uses))
 
     @property
     def needed(self) -> int:
@@ -449,7 +447,7 @@ class BestPlanSearch:
                 began = thread_time()
                 pause(took)
             if with_most and self._most[0] > -inf:
-                most = self._saving_plan(replay(inputs, self._most[2]), uses)
+                most = SavingPlan.of(self._baseline, replay(inputs, self._most[2]), uses)
         except ReplayCancelledError:
             return None if is_cancelled() else self._ended_early()
         self._knows_most = with_most
@@ -482,7 +480,7 @@ class BestPlanSearch:
         candidates += [_judged(self._can)] if can_be_applied else []
         if planned is None or share is None or share < WORTHWHILE or share < min(candidates):
             return
-        found = self._saving_plan(planned, uses)
+        found = SavingPlan.of(self._baseline, planned, uses)
         is_best = not is_part and self._is_ahead(found, self._best)
         is_first = can_be_applied and self._is_ahead(found, self._can)
         if (is_best or is_first) and is_worthwhile(found, planned, beyond=self._beyond):
@@ -502,15 +500,11 @@ class BestPlanSearch:
             self._most = max(self._most, (share, self._rank[plan], plan), key=lambda each: each[:2])
         return share
 
-    def _saving_plan(self, planned: Replay, uses: ReuseEvidence) -> SavingPlan:
-        savings = savings_of(self._baseline.figures, planned.figures)
-        return SavingPlan(planned.plan, savings, recoveries(self._baseline, planned, uses))
-
     def _is_ahead(self, found: SavingPlan, known: SavingPlan | None) -> bool:
         """Return True if one plan ranks higher; ties go to the plan that comes first in the comparison."""
-        if _judged(found) != _judged(known):
-            return _judged(found) > _judged(known)
-        return known is None or self._rank[found.plan] > self._rank[known.plan]
+        if known is None:
+            return True
+        return (_judged(found), self._rank[found.plan]) > (_judged(known), self._rank[known.plan])
 
     def _ended_early(self) -> BestPlan:
         return BestPlan(None, None, self._tried, is_complete=False, beyond=self._beyond)
@@ -524,8 +518,7 @@ def refreshed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancell
         if each is None:
             return None, None
         planned = replay(inputs, each.plan)
-        savings = savings_of(baseline.figures, planned.figures)
-        return SavingPlan(each.plan, savings, recoveries(baseline, planned, uses)), planned
+        return SavingPlan.of(baseline, planned, uses), planned
 
     def worthwhile(each: SavingPlan | None) -> SavingPlan | None:
         found, planned = again(each)

@@ -23,6 +23,8 @@ from inspector.tokens.model_names import model_version, parse_model_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from inspector.replay.engine.edits import EditedSession
     from inspector.replay.engine.replay import Replay
 
@@ -207,19 +209,22 @@ def _is_whole(replay: Replay, block: int, call: int) -> bool:
     return row < 0 or replay.edits.action[row] == Action.WHOLE
 
 
-_WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
+_IS_TEXT = np.isin(np.arange(len(BlockKind)), (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT))
 
 
 def drops_text(replay: Replay | EditedSession) -> bool:
     """Return True if a plan removes or replaces user or assistant text. No detector measures that loss."""
-    return any(kind in _WORDS for kind in kinds_left_out(replay))
+    return bool(_IS_TEXT[_kinds_left_out(replay)].any())
 
 
-def kinds_left_out(replay: Replay | EditedSession) -> tuple[BlockKind, ...]:
+def kinds_left_out(replay: Replay) -> tuple[BlockKind, ...]:
     """Return the kinds of blocks that a plan removes or replaces, in the order of `BlockKind`."""
+    return tuple(BlockKind(kind) for kind in np.unique(_kinds_left_out(replay)).tolist())
+
+
+def _kinds_left_out(replay: Replay | EditedSession) -> NDArray[np.uint8]:
     edits = replay.edits
-    gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
-    return tuple(BlockKind(kind) for kind in np.unique(replay.history.kind[gone]).tolist())
+    return replay.history.kind[edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]]
 
 
 def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:

@@ -71,6 +71,9 @@ if TYPE_CHECKING:
 CHANGES: Final = (ToolKind.EDIT, ToolKind.WRITE)
 
 
+_MAY_BE_CUT = np.isin(np.arange(len(BlockKind)), (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING))
+
+
 class CallsByThread(NamedTuple):
     """Calls in the order of their thread, so that ages and durations count calls of one conversation.
 
@@ -143,10 +146,9 @@ class PlanCuts(NamedTuple):
     @classmethod
     def of(cls, replay: Replay | EditedSession) -> PlanCuts:
         history, edits = replay.history, replay.edits
-        kinds = (BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.THINKING)
         before = np.minimum(edits.previous_tokens, replay.table.tokens[edits.block])
         rows = np.flatnonzero(
-            edits.by_plan & ((edits.tokens < before) | (edits.removals > 0)) & np.isin(history.kind[edits.block], kinds)
+            edits.by_plan & ((edits.tokens < before) | (edits.removals > 0)) & _MAY_BE_CUT[history.kind[edits.block]]
         )
         threads = _calls_by_thread(history)
         block = edits.block[rows]

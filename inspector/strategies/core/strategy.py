@@ -274,7 +274,8 @@ class FittedStrategy(Strategy, Protocol):
 
 def in_use(strategy: Strategy) -> Strategy:
     """Return the strategy in the form that its values require."""
-    return strategy.in_use() if isinstance(strategy, AdaptingStrategy) else strategy
+    # Few strategies adapt, and checking a whole protocol is slow.
+    return strategy.in_use() if hasattr(strategy, "in_use") and isinstance(strategy, AdaptingStrategy) else strategy
 
 
 _LOGARITHMIC_FROM = 1_000
