@@ -423,7 +423,10 @@ class Running:
         pilot: Pilot[Any],
         messages: list[Message],
         screen: InspectScreen | None = None,
+        *,
+        counted: bool = False,
     ) -> None:
+        self._is_to_be_counted = counted
         self._app: Any = app
         self._pilot = pilot
         self._messages = messages
@@ -491,8 +494,10 @@ class Running:
         await self._pilot.pause(seconds)
 
     async def settled(self) -> None:
-        """Wait until the newest plan has been replayed and shown."""
+        """Wait until the newest plan has been replayed and shown, and with counted tokens unless opened without."""
         await self._pilot.pause()
+        if self._is_to_be_counted:
+            await self.until_counted()
         session = self._controller
         await self.until(lambda: session.outcome is not None and session.outcome.plan == session.plan)
         await self._pilot.pause()
@@ -1206,12 +1211,13 @@ async def started(
     size: tuple[int, int] = (120, 36),
     ready: bool = True,
     listing: bool = False,
+    counted: bool = True,
     **options: Any,
 ) -> AsyncIterator[Running]:
     messages: list[Message] = []
     app = InspectorApp(paths, settings=options.pop("settings", Settings()), **options)
     async with app.run_test(size=size, message_hook=messages.append, notifications=True) as pilot:
-        run = Running(app, pilot, messages)
+        run = Running(app, pilot, messages, counted=counted)
         if not listing:
             await run.until(lambda: any(isinstance(screen, InspectScreen) for screen in app.screen_stack))
         if ready and not listing:

@@ -235,7 +235,7 @@ async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file,
         return EstimateCounter("token counts are estimated: install a vocabulary")
 
     monkeypatch.setattr("inspector.tokens.counter.load_counter", no_vocabulary)
-    async with running(session_file.path) as run:
+    async with running(session_file.path, counted=False) as run:
         await run.until_shown("install a vocabulary")
         assert "tokens estimated" in run.text()
 
@@ -268,7 +268,7 @@ async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> No
             time.sleep(0.01)
 
     monkeypatch.setattr("inspector.tokens.token_table.count_session", endless)
-    async with running(session_file.path, ready=False) as run:
+    async with running(session_file.path, counted=False, ready=False) as run:
         await run.until(lambda: run.is_counting and run.has_rows_pane)
         await run.tap("escape")
         await run.until(lambda: not run.is_counting)
@@ -285,7 +285,7 @@ async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -
         raise ValueError("out of luck")
 
     monkeypatch.setattr("inspector.tokens.token_table.count_session", broken)
-    async with running(session_file.path) as run:
+    async with running(session_file.path, counted=False) as run:
         assert "could not count tokens: out of luck" in run.notice
         assert run.progress is None
         assert "so far" not in run.tokens_known
