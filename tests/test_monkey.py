@@ -11,7 +11,7 @@ from tests.monkey_terminal import play_in_terminal
 from tests.ui.stylesheets import read_once
 from tests.ui.waiting import use_in_textual
 
-RUNS, RUNS_A_TEST, RUNS_IN_TERMINAL = 5, 5, 1
+RUNS, RUNS_A_TEST, RUNS_IN_TERMINAL = 3, 3, 1
 """Each run of the first takes half a second of processor."""
 DEEDS = monkey.DEEDS_OF_SHORT
 

@@ -85,7 +85,7 @@ def quiet_moments(
     path: Path, steps: Sequence[dict[str, Any]], poll: Callable[[], object], seed: int = 0, most: int = 4
 ) -> Iterator[int]:
     chance = random.Random(seed)  # noqa: S311  # nothing secret
-    program = [sys.executable, "-c", PROGRAM, os.fspath(path), str(seed)]
+    program = [sys.executable, "-S", "-c", PROGRAM, os.fspath(path), str(seed)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         done = 0

@@ -17,6 +17,7 @@ from inspector.session.format import Format
 from inspector.session.registry import GENERAL, MODULES, FormatModule, detect
 from inspector.session.sniff import FileKind, Sample
 from tests.conftest import ROOT
+from tests.examples import examples
 from tests.session.growing import GROWING
 from tests.session.mutations import mutated
 
@@ -133,7 +134,7 @@ def test_a_record_passes_the_conditions_alone_and_in_a_list(tmp_path: Path, entr
         check(path)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_mixture_of_records_is_recognized_by_a_module_whose_conditions_it_fails(
     tmp_path: Path, data: st.DataObject

@@ -14,7 +14,7 @@ from tests.session.growing import GROWING, Growing
 from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
 from tests.session.soundness import assert_sound
 
-TURNS = 10
+TURNS = 6
 
 WRITTEN = [name for name, known in GROWING.items() if known.family != "database"]
 
