@@ -34,47 +34,18 @@ async def test_a_picture_is_svg_that_fetches_nothing(session_file, theme: str) -
     assert "http" not in picture.replace("http://www.w3.org/2000/svg", "").replace("https://www.textualize.io", "")
 
 
-async def test_the_chart_alone_has_only_the_chart(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        shown = text_of(run.chart.picture((60, 9), "title"))
-
-    assert "call 1" in shown
-    assert "Timeline" not in shown
-
-
 async def test_a_session_that_is_none_cannot_be_shown_without_a_terminal_either(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="does not exist"):
         async with running_session(tmp_path / "absent.jsonl", None, (120, 36), Settings()):
             pass
 
 
-async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, session_file, tmp_path: Path) -> None:
-    target = tmp_path / "pictures" / "mine"
-    async with running(session_file.path) as run:
-        await run.tap("w", "p")
-        await run.pause()
-        run.line = str(target)
-        await run.tap("enter")
-        await run.until(lambda: target.with_suffix(".svg").exists())
-
-    shown = text_of(target.with_suffix(".svg").read_text())
-    assert "Plan A" in shown
-    assert "Save a picture" not in shown
-
-
-async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path: Path) -> None:
-    async with running(session_file.path) as run:
-        await run.tap("w", "p")
-        await run.pause()
-        assert "-screen-" in run.line
-        await run.tap("tab")
-        assert "-chart-" in run.line
-
-
-async def test_a_file_that_would_be_replaced_is_reported_whatever_is_saved(
+async def test_the_key_saves_the_screen_as_it_was_before_the_dialog_and_reports_what_would_be_replaced(
     running, session_file, tmp_path: Path
 ) -> None:
+    target = tmp_path / "pictures" / "mine"
     async with running(session_file.path) as run:
+        chart = text_of(run.chart.picture((60, 9), "title"))
         for key, name in (("p", "there.svg"), ("w", "there.html")):
             (tmp_path / name).touch()
             await run.tap("w", key)
@@ -85,6 +56,24 @@ async def test_a_file_that_would_be_replaced_is_reported_whatever_is_saved(
             await run.until_shown("that is not a valid file name")
             await run.tap("escape")
             await run.until_open("session")
+        await run.tap("w", "p")
+        await run.pause()
+        assert "-screen-" in run.line
+        await run.tap("tab")
+        assert "-chart-" in run.line
+        await run.tap("escape")
+        await run.until_open("session")
+        await run.tap("w", "p")
+        await run.pause()
+        run.line = str(target)
+        await run.tap("enter")
+        await run.until(lambda: target.with_suffix(".svg").exists())
+
+    shown = text_of(target.with_suffix(".svg").read_text())
+    assert "Plan A" in shown
+    assert "Save a picture" not in shown
+    assert "call 1" in chart
+    assert "Timeline" not in chart
 
 
 async def test_a_picture_is_masked_unless_the_screen_is_wanted_as_it_is(running, session_file, tmp_path: Path) -> None:

@@ -38,23 +38,9 @@ def test_a_plan_is_never_saved_over_a_session(session_file) -> None:
     assert "never overwritten" in problem_with_name(str(renamed))
 
 
-async def test_a_saved_plan_can_be_opened_again_and_is_compared(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.press("1")
-        await run.tap("w", "s")
-        await run.pause()
-        await run.tap(*"keep", "enter")
-        await run.until(saved_plans)
-        await run.press("1", "w", "o")
-        await run.until_open("picker")
-        await run.tap(*"keep", "enter")
-        await run.settled()
-        assert run.plan.strategies == saved_plans()[0].plan.strategies
-        await run.tap("c")
-        await run.until_shown("your keep")
-
-
-async def test_a_plan_is_called_by_its_name_and_says_when_it_is_another_than_was_saved(running, session_file) -> None:
+async def test_a_saved_plan_names_the_plan_says_when_that_is_another_and_is_opened_again_and_compared(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
         assert run.plan_title == "Plan A"
         await run.press("1")
@@ -68,16 +54,35 @@ async def test_a_plan_is_called_by_its_name_and_says_when_it_is_another_than_was
         assert run.plan_title == "Plan A: keep, changed"
         await run.press("1")
         assert "Plan A: keep " in run.text()
+        await run.press("1", "w", "o")
+        await run.until_open("picker")
+        await run.tap(*"keep", "enter")
+        await run.settled()
+        assert run.plan.strategies == saved_plans()[0].plan.strategies
+        await run.tap("c")
+        await run.until_shown("your keep")
+        await run.tap("escape")
+        await run.until_open("session")
         await run.press("1")
 
     async with running(session_file.path) as run:
         assert run.plan_title == "Plan A: keep, changed"
 
 
-async def test_a_plan_file_is_opened_by_its_path(running, session_file, tmp_path: Path) -> None:
+async def test_a_plan_that_does_nothing_has_nothing_to_export_and_a_plan_file_is_opened_by_its_path(
+    running, session_file, tmp_path: Path
+) -> None:
     target = tmp_path / "other.toml"
     target.write_text(PLAN.to_toml())
-    async with running(session_file.path) as run:
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.tap("w", "e")
+        await run.until_shown("nothing to export")
+        await run.tap("plus")
+        await run.until_open("picker")
+        # The first choice is explained before any key.
+        await run.until_shown("keep only its first")
+        await run.tap("escape")
+        await run.until_open("session")
         await run.tap("w", "o")
         await run.until_open("picker")
         run.line = str(target)
@@ -85,13 +90,6 @@ async def test_a_plan_file_is_opened_by_its_path(running, session_file, tmp_path
         await run.tap("enter")
         await run.settled()
         assert run.plan.strategies == PLAN.strategies
-
-
-async def test_the_first_choice_is_explained_before_any_key(running, session_file) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
-        await run.tap("plus")
-        await run.until_open("picker")
-        await run.until_shown("keep only its first")
 
 
 async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path: Path) -> None:
@@ -111,9 +109,3 @@ async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path
         await run.until(target.exists)
 
     assert "_STALE_TRUNCATION" in target.read_text()
-
-
-async def test_a_plan_that_does_nothing_has_nothing_to_export(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.tap("w", "e")
-        await run.until_shown("nothing to export")
