@@ -328,7 +328,7 @@ _QUOTED = r"""
 """
 
 _PASSWORDS = r"""
-    passwords? | passwd | passphrase | pwd | passwort | kennwort | contraseña | senha | пароль | 密码 | 密碼
+    passwords? | passwd | passphrase | passcode | pwd | passwort | kennwort | contraseña | senha | пароль | 密码 | 密碼
     | パスワード | mot[ ]de[ ]passe | has[łl]o(?!\w) | 비밀번호 | 암호 | كلمة[ ](?:المرور|السر) | parola | wachtwoord
     | lösenord | salasana | heslo | (?<![a-z_])psk(?=["']?[ ]?[=:])
 """
@@ -372,7 +372,7 @@ _SIGN = r"(?::[:=]|[=-]>|={1,3}|[:\uff1a\uff1d\u2014\u2192])"
 _ASSIGNED = _form(
     rf"""
     (?P<name>
-        {_PASSWORDS} | (?<=[_-])pass | {_START}(?:pw(?=["']?\s?[:=]) | pass(?=["']\s{{0,4}}: | :[ ]?["'])) | {_KEYS}
+        {_PASSWORDS} | (?<=[_,-])pass | {_START}(?:pw(?=["']?\s?[:=]) | pass(?=["']\s{{0,4}}: | :[ ]?["'])) | {_KEYS}
     ) (?P<end>[\w.-]{{0,24}}+)
     ["'\]*]{{0,2}} [ \t]{{0,20}} {_SIGN} (?:\*\*)? [ \t]{{0,20}}
     (?:[bru@]?(?:{_QUOTED}) | ["'`]?(?P<value>{_BARE}))
@@ -539,8 +539,9 @@ _LOGIN_ARGUMENT = _form(
 )
 _PIPED = _form(
     r"""
-    (?<![\w-])(?:echo|printf)[ \t]{1,4}["']?(?P<value>[^\s"'|]{4,200}+)["']?[ \t]{0,4}\|[ \t]{0,4}
-    (?:sudo[ \t](?:-[a-z]+[ \t]{1,4}){0,4}?-S | (?:sudo[ \t]{1,4})?chpasswd)
+    (?<![\w-])(?:echo|printf)[ \t]{1,4}(?:-n[ ]|["']?%s["']?[ ])?["']?(?P<value>[^\s"'|]{4,200}+)["']?
+    [ \t]{0,4}\|[ \t]{0,4}
+    (?:sudo[ \t](?:-[a-z]+[ \t]{1,4}){0,4}?-S | (?:sudo[ \t]{1,4})?chpasswd | (?:docker|podman|gh[ ]auth)[ ]login)
     """
 )
 _LOGIN_CALL = _form(
@@ -856,7 +857,7 @@ NAMED_RULES: tuple[Finder, ...] = (
     Rule("credentials", _SCHEME, _is_credential, hints=("bearer", "basic", "token", "apikey", "digest")),
     Rule("credentials", _ENCODED_LOGIN, _is_encoded_login, hints=("auth",)),
     Rule("credentials", _LOGIN_CALL, _is_login_word, hints=("login", "getconnection", "auth", "securestring")),
-    Rule("credentials", _PIPED, _is_no_placeholder, hints=("sudo", "chpasswd")),
+    Rule("credentials", _PIPED, _is_no_placeholder, hints=("sudo", "chpasswd", "login")),
     Rule("password's hash", _HASH),
     Rule("credentials", _AUTHORIZATION, _is_credential, hints=("authorization",)),
     Rule("credentials", _LOGIN_ARGUMENT, _is_login),
