@@ -1,6 +1,7 @@
 """Composition screen: the parts of the context window and their costs."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -260,23 +261,31 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 94) == [
-        "                       blocks  in prompt   share █ sent        cut token-calls cost, all calls",
-        "  everything                3      8,000   100 %              -12k         98k               ·",
-        "  Bash                      2      4,000    50 % ██░░░░░░     -12k         90k           $0.50",
-        "  system and tools                 3,000    38 % █▌              ·           ·               ·",
-        "  …/router.py               1      1,000    12 % ▌               ·        8.0k               ·",
+        "                      blocks  in prompt   share █ sent        cut  token-calls cost, all calls",
+        "  everything               3      8,000   100 %              -12k          98k               ·",
+        "  Bash                     2      4,000    50 % ██░░░░░░     -12k          90k           $0.50",
+        "  system and tools                3,000    38 % █▌              ·            ·               ·",
+        "  …/router.py              1      1,000    12 % ▌               ·         8.0k               ·",
     ]
     assert drawn(part_table(a_composition()), 60)[2] == "  Bash                          4,000    50 % ███▌░░░░░░░░░░"
 
 
 def test_parts_of_a_session_are_drawn_by_token_calls() -> None:
     assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
-        "                        blocks   share █         token-calls      cost",
-        "  everything                 3   100 %                  128k         ·",
-        "  Bash                       2    70 % █████████         90k     $0.50",
-        "  system and tools                23 % ███               30k         ·",
-        "  …/router.py                1   6.2 % ▊                8.0k         ·",
+        "                       blocks   share █          token-calls      cost",
+        "  everything                3   100 %                   128k         ·",
+        "  Bash                      2    70 % █████████          90k     $0.50",
+        "  system and tools               23 % ███                30k         ·",
+        "  …/router.py               1   6.2 % ▊                 8.0k         ·",
     ]
+
+
+def test_without_any_price_there_is_no_cost_column_and_token_calls_sort_all_prompts() -> None:
+    composition = a_composition(Scope.SESSION)
+    unpriced = replace(composition, parts=tuple(replace(each, cost=np.nan) for each in composition.parts))
+    assert [column.name for column in part_table(composition).columns][-1] == "cost"
+    assert [column.name for column in part_table(unpriced).columns][-1] == "carried"
+    assert (default_sorting(composition), default_sorting(unpriced)) == (Sorting("cost"), Sorting("carried"))
 
 
 def test_a_part_is_found_by_its_row_and_everything_where_there_is_none() -> None:

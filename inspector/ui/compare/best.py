@@ -218,7 +218,7 @@ def applicable_line(contenders: Iterable[CompareRow], best: CompareRow | None, w
     saving = _saving(found)
     return Headline(
         f"{APPLIES_MARK} best plan {answer.can}{so_far} {saving.in_full(ON_SCREEN)}",
-        f"{APPLIES_MARK} best for {answer.agent}{so_far} {saving.in_short(ON_SCREEN)}",
+        f"{APPLIES_MARK} best plan for {answer.agent}{so_far} {saving.in_short(ON_SCREEN)}",
         *_gone(found),
         is_good=True,
     )

@@ -33,7 +33,7 @@ PART_COLUMNS: Final = (
     Column("share", "share", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="█ sent", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
-    Column("carried", "token-calls", 11, rank=5),
+    Column("carried", "token-calls", 12, rank=5),
     Column("cost", COST_SO_FAR, 15, rank=3),
 )
 
@@ -67,8 +67,11 @@ _ABOUT: Final = {
 NO_BLOCK: Final = "it has no blocks in the file"
 
 
-def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
-    if scope is Scope.WINDOW:
+def _columns(columns: tuple[Column, ...], composition: ContextBreakdown) -> tuple[Column, ...]:
+    """Return the columns of a scope; without a price, no cost."""
+    if not _is_priced(composition):
+        columns = tuple(column for column in columns if column.name != "cost")
+    if composition.scope is Scope.WINDOW:
         return columns
     return tuple(_of_all(column) for column in columns if column.name not in _OF_WINDOW)
 
@@ -85,7 +88,12 @@ def default_sorting(composition: ContextBreakdown) -> Sorting:
     """Return the initial sorting of the parts: descending, except ages, which are in order of age."""
     if composition.grouping is Grouping.AGE:
         return Sorting()
-    return Sorting("tokens" if composition.scope is Scope.WINDOW else "cost")
+    of_all = "cost" if _is_priced(composition) else "carried"
+    return Sorting("tokens" if composition.scope is Scope.WINDOW else of_all)
+
+
+def _is_priced(composition: ContextBreakdown) -> bool:
+    return not all(math.isnan(each.cost) for each in (composition.everything, *composition.parts))
 
 
 def part_table(composition: ContextBreakdown) -> Table:
@@ -95,7 +103,7 @@ def part_table(composition: ContextBreakdown) -> Table:
     full = max((each.recorded if is_window else each.token_calls for each in composition.parts), default=1.0)
     rows = [_part(EVERYTHING, whole, composition, total, full)]
     rows += [_part((each.name,), each, composition, total, full) for each in composition.parts]
-    return Table(_columns(PART_COLUMNS, composition.scope), tuple(rows))
+    return Table(_columns(PART_COLUMNS, composition), tuple(rows))
 
 
 def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
@@ -137,7 +145,7 @@ def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], ro
     is_window = composition.scope is Scope.WINDOW
     full = max((each.recorded if is_window else each.token_calls for each in consumers), default=1.0)
     return Table(
-        _columns(BLOCK_COLUMNS, composition.scope),
+        _columns(BLOCK_COLUMNS, composition),
         tuple(_block(each, composition, rows, known, full) for each in consumers),
     )
 

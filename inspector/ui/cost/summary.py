@@ -323,12 +323,19 @@ def _plans(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Li
     if recommended is not None:
         saving = recommended.saving
         saves, name = (saving.amount(ON_SCREEN), _SAVED), (f" with {saving.name}", _TEXT)
-        best_of, of = ((f"{BEST_PLAN} saves ", _TEXT), saves), ((f"{recommended.label} saves ", _TEXT), saves)
-        # The name goes before the words that say what it is.
-        forms = ((*of, name, *keys), (*of, name), (*best_of, name, *keys), (*best_of, name), (*best_of, *keys))
-        found = LineText(best_of, 1)
-        for form in reversed(dict.fromkeys(forms)):
-            found = LineText(form, 3, found)
+        full, short, brief = (((f"{label} saves ", _TEXT), saves) for label in recommended.labels)
+        # The name is dropped before the words that explain it.
+        found = LineText(brief, 1)
+        for form in (
+            short,
+            (*short, *keys),
+            (*short, name),
+            (*short, name, *keys),
+            (*full, name),
+            (*full, name, *keys),
+        ):
+            if sum(len(text) for text, _ in form) > sum(len(text) for text, _ in found.text):
+                found = LineText(form, 3, found)
         if best.is_complete and recommended.answer.is_lacking:
             return (found, LineText(((recommended.answer.can_apply(NONE_RECOMMENDED), _TEXT),), 4))
         return (found,)
@@ -345,29 +352,20 @@ class Recommended(NamedTuple):
     """The recommended plan, for the cost line and the screen of cache misses.
 
     Attributes:
-        label: `best plan OpenCode can apply`.
+        labels: What it is, in decreasing length: `best plan OpenCode can apply`, `best plan for OpenCode`.
         saving: Its saving.
         answer: Whether the session's agent can apply it.
     """
 
-    label: str
+    labels: tuple[str, str, str]
     saving: PlanSaving
     answer: AgentSupport
 
-    @property
-    def brief(self) -> str:
-        """Return `best plan saves net $2.44 to $2.63`."""
-        return f"{BEST_PLAN} saves {self.saving.amount(ON_SCREEN)}"
-
-    @property
-    def in_short(self) -> str:
-        """Return `best plan saves net $2.44 to $2.63 with newest ten`."""
-        return f"{BEST_PLAN} {self.saving.in_short(ON_SCREEN)}"
-
-    @property
-    def in_full(self) -> str:
-        """Return `best plan OpenCode can apply saves net $2.44 to $2.63 with newest ten`."""
-        return f"{self.label} {self.saving.in_short(ON_SCREEN)}"
+    def wordings(self) -> tuple[str, ...]:
+        """Return `best plan OpenCode can apply saves net $2.44 to $2.63 with newest ten`, and shorter forms."""
+        full, short, brief = self.labels
+        saves = self.saving.in_short(ON_SCREEN)
+        return f"{full} {saves}", f"{short} {saves}", f"{brief} saves {self.saving.amount(ON_SCREEN)}"
 
 
 def recommended_words(best: BestPlan | None, format_name: str, *, is_searching: bool) -> Recommended | None:
@@ -382,9 +380,13 @@ def recommended_words(best: BestPlan | None, format_name: str, *, is_searching: 
     if best is None or found is None:
         return None
     answer, name = answer_for(format_name, found.plan), display_name(found.plan.name, found.plan.to_specs())
-    label = f"{BEST_PLAN} {answer.can}" if best.applicable is not None else BEST_PLAN
+    label, short, brief = (BEST_PLAN,) * 3
+    if best.applicable is not None:
+        label = f"{BEST_PLAN} {answer.can}"
+        if best.best is not None and best.best.plan != found.plan:
+            short, brief = f"{BEST_PLAN} for {answer.agent}", f"best for {answer.agent}"
     saving = plan_saving(one_line(name), found.savings, found.recoveries)
-    return Recommended(f"{label} so far" if is_searching else label, saving, answer)
+    return Recommended((f"{label} so far" if is_searching else label, short, brief), saving, answer)
 
 
 def _saving(summary: CostSummary, saved: Figure) -> Line:

@@ -146,13 +146,13 @@ def avoidable(found: CacheMisses, best: Recommended | None, change: LifetimeChan
     lost_in = f"{dollars(lost)} in cache misses"
     longer = f"{amount} of {lost_in}" if could.value else f"{lost_in}, none avoidable"
     misses, short_misses = ([longer], [amount]) if lost.value else ([], [])
-    plan, short_plan, brief_plan = ([], [], []) if best is None else ([best.in_full], [best.in_short], [best.brief])
-    wordings = [first + then for first in (misses, short_misses) for then in (plan, short_plan, brief_plan)]
+    plans = ([],) if best is None else tuple([wording] for wording in best.wordings())
+    wordings = [first + then for first in (misses, short_misses) for then in plans]
     if misses and could.value and change is not None and (change.misses or 0) > 0 and (change.saved_usd or 0.0) > 0:
         # Fewer misses have a price: cache writes with a longer lifetime cost more.
         kept, saved = duration(change.seconds), dollars(change.figure("saved_usd"))
         alone = [f"{misses[0]}, {saved} with a {kept} cache"], [f"{misses[0]} ({kept} cache: {saved})"]
-        wordings[:0] = [alone[0] + plan, alone[1] + short_plan]
+        wordings[:0] = [alone[0] + plans[0], alone[1] + plans[0], alone[1] + plans[-1]]
     lines = ["; ".join(parts) for parts in wordings if parts]
     return next((line for line in lines if len(line) <= width), lines[-1] if lines else "")
 
@@ -351,7 +351,7 @@ def without_price(best: Recommended | None, advice: str) -> tuple[str, ...]:
     lines = [f"{one_line(advice)}"] if advice else []
     lines.append("S prices it as another model")
     if best is not None:
-        lines.insert(0, best.in_full)
+        lines.insert(0, best.wordings()[0])
     return tuple(lines)
 
 
