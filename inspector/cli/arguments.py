@@ -242,7 +242,6 @@ def check_as_model(options: Namespace) -> None:
     if options.model is not None:
         message = "--model prices every call as one model, and so does --as-model: remove one of them"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    from inspector.cli.reading import parse_billing_terms, pricing_of
     from inspector.replay.pricing.price_tables import closest_known
 
     pricing = pricing_of(parse_billing_terms(options), options.price_file)

@@ -10,7 +10,7 @@ import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, cast
 
-from inspector.cli.output import CommandError, ExitCode
+from inspector.cli.output import CommandError, ExitCode, write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -353,8 +353,6 @@ class VersionAction(argparse.Action):
     """An action that prints the version; versions of installed packages are only read then."""
 
     def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
-        from inspector.cli.output import write
-
         write(version_text())
         parser.exit()
 

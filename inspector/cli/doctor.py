@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.cli.clean import CACHES, app_folders, content_of
 from inspector.cli.commands import OPTIONAL_PARTS, version_of
-from inspector.cli.output import ExitCode, encodes_everything, is_terminal, write
+from inspector.cli.output import ExitCode, ProgressLine, encodes_everything, is_terminal, write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -487,7 +487,6 @@ VARIABLES = (
 
 def session_findings() -> tuple[list[Finding], list[Path]]:
     """Count the sessions of each agent, and return their folders."""
-    from inspector.cli.output import ProgressLine
     from inspector.session.discovery import list_sessions, search_places
     from inspector.session.registry import all_formats
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.output import CommandError, ExitCode, encodes_everything, narrate, wants_color, write, write_json
-from inspector.cli.reading import detect_format, read_session
+from inspector.cli.reading import detect_format, is_list, read_session
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -62,7 +62,6 @@ def run(options: Namespace) -> int:
 
 
 def _document(path: Path | None) -> FormatsReport:
-    from inspector.cli.reading import is_list
     from inspector.report.listings import formats_report, reading_report
     from inspector.session.registry import all_formats
 

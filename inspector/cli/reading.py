@@ -204,8 +204,6 @@ def is_list(path: Path) -> bool:
     try:
         os.lstat(Locator.of(path).file)
     except PermissionError as error:
-        from inspector.session.files import open_error_message
-
         raise CommandError(open_error_message(path, error)) from error
     except (OSError, ValueError):
         import difflib

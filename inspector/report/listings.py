@@ -28,7 +28,7 @@ from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WARNING, WIDTH,
 from inspector.report.numbers import IN_TEXT
 from inspector.report.secret_redaction import shown_name, shown_path, without_secrets
 from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
-from inspector.session.files import exists, relative_path
+from inspector.session.files import Locator, exists, relative_path
 from inspector.session.model import BlockKind, Diagnostic, Session, first_name
 from inspector.session.registry import PLUG_INS as FORMAT_PLUG_INS
 from inspector.session.unknown_parts import UnknownParts, by_agent, unknown_parts
@@ -276,7 +276,6 @@ def _usage(session: Session) -> str:
 def _others(detection: Detection, session: Session) -> list[tuple[str, str]]:
     """List other sessions in the same file, and how to open them."""
     from inspector.errors import SessionError
-    from inspector.session.files import Locator
 
     file = Locator.of(session.path).file
     try:

@@ -17,9 +17,21 @@ from inspector.session.blocks import NamedTexts, TextBlock
 from inspector.session.builder import SessionBuilder
 from inspector.session.files import FileState, Locator, exists, glob_sorted, is_folder, open_for_reading
 from inspector.session.format import ContainedSession, Format, can_name_file, home_of
-from inspector.session.formats.opencode.database import View, blocks_of_row, is_row, message_and_parts, row_name
+from inspector.session.formats.opencode.database import (
+    NOTE_ROWS,
+    QUIET_ROWS,
+    OpenCodeRows,
+    View,
+    blocks_of_row,
+    is_row,
+    message_and_parts,
+    row_name,
+    sessions_of_database,
+)
 from inspector.session.formats.opencode.reader import (
     ERROR,
+    QUIET,
+    SENT,
     MessageWithParts,
     OpenCodeInfo,
     OpenCodeMessage,
@@ -36,6 +48,7 @@ from inspector.session.json import Fields, Node, lenient_json, mapping, object_n
 from inspector.session.model import Origin, Role, Session, TextUnavailableError
 from inspector.session.reader import DocumentInterpreter, FileChange, Reader, ReadingProgress
 from inspector.session.sniff import Sample
+from inspector.session.sqlite import SqliteReader, read_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,9 +152,6 @@ class OpenCodeFormat(Format):
         locator = Locator.of(path)
         sample = Sample(locator.file)
         if sample.is_database:
-            from inspector.session.formats.opencode.database import OpenCodeRows
-            from inspector.session.sqlite import SqliteReader
-
             agent = next((title for name, title in KIN.items() if locator.file.name.startswith(name)), self.title)
             return SqliteReader(path, self.name, OpenCodeRows(locator.session, agent))
         if sample.is_directory or not is_export(sample.only_value):
@@ -153,11 +163,7 @@ class OpenCodeFormat(Format):
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
         sample = Sample(path)
         if sample.is_database:
-            from inspector.session.formats.opencode.database import sessions_of_database
-            from inspector.session.sqlite import read_database
-
             return read_database(path, partial(sessions_of_database, path))
-
         return sessions_of_storage(path) if sample.is_directory else inside_session_file(path, sample.only_value)
 
     def subagents(self, path: Path, identifier: str) -> Sequence[ContainedSession]:
@@ -178,14 +184,10 @@ class OpenCodeFormat(Format):
         return sibling if exists(sibling) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
-        from inspector.session.formats.opencode.database import QUIET_ROWS
-        from inspector.session.formats.opencode.reader import QUIET
 
         return count_name.partition("part:")[2] in QUIET | QUIET_ROWS
 
     def knows_record(self, count_name: str) -> bool:
-        from inspector.session.formats.opencode.database import NOTE_ROWS
-        from inspector.session.formats.opencode.reader import SENT
 
         kind, _, part = count_name.partition(":")
         return kind == "message" or part in SENT | NOTE_ROWS or self.is_bookkeeping(count_name)
