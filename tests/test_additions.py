@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 STRATEGY = '''
 """Keep the beginning of results that are no longer new."""
 
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -59,6 +60,7 @@ class KeepBeginnings(Batching):
 FORMAT = '''
 """Tallies: who says what, a line each."""
 
+from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
