@@ -154,7 +154,7 @@ def run(options):
 '''
 
 COMMAND_ROW = """        Command(
-            "hello", "a greeting", "Prints a greeting.", ("inspector hello you",), "inspector.cli.hello"
+            "hello", "a greeting", "Prints a greeting.", ("inspector hello you",)
         ),
 """
 
