@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.examples import EXAMPLES
+from tests.examples import EXAMPLES, examples
 
 # Test machines are busy, so an example has no deadline. Common runs draw the same examples every time, so a failure
 # points to the change under test; runs with more examples draw new ones.
-settings.register_profile("common", deadline=None, derandomize=EXAMPLES not in os.environ)
+settings.register_profile("common", deadline=None, derandomize=EXAMPLES not in os.environ, max_examples=examples(150))
 settings.load_profile("common")
 
 # The program is started hundreds of times, and every process of a run imports every test: compile all that once.
