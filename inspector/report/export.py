@@ -542,10 +542,10 @@ def _capital(words: str) -> str:
 
 
 def describe_applied_plan(plan: Plan, session: Session | None) -> str:
-    """Report in one line that a plan was made current, whether the agent can apply it, and how to undo it."""
+    """Report in one line that a plan was made current, how to undo it, and whether the agent can apply it."""
     name = display_name(plan.name, plan.to_specs()) or "another plan"
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict} (w e)"
-    return f"{name} is on{verdict}; ctrl+z undoes it"
+    return f"now on: {name}; ctrl+z undoes it{verdict}"
 
 
 @lru_cache(maxsize=512)

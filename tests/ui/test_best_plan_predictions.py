@@ -139,7 +139,7 @@ async def test_once_it_is_taken_the_key_says_so_and_undo_brings_the_other_plan_b
         await run.until_shown("ctrl+z undoes it")
         assert run.plan.strategies == run.best.plan.strategies
         await run.press("asterisk")
-        await run.until_shown(", the best plan, is on already; ctrl+z undoes it")
+        await run.until_shown(", the best plan; ctrl+z undoes it")
         await run.press("ctrl+z")
         assert run.plan == before
 

@@ -162,10 +162,10 @@ async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_
         compare.table.go_to("keep-recent")
         await run.tap("enter")
         await run.until_open("session")
-        await run.until_shown("keep-recent is on; Claude Code cannot apply it (w e); ctrl+z undoes it")
+        await run.until_shown("now on: keep-recent; ctrl+z undoes it; Claude Code cannot apply it (w e)")
         await run.press("1")
         await run.until_shown("keep-recent off; ctrl+z undoes it")
-        assert "keep-recent is on;" not in run.text()
+        assert "now on: keep-recent" not in run.text()
         await run.press("1")
         await run.until_shown("keep-recent on")
 
@@ -286,7 +286,7 @@ async def test_the_key_of_the_best_plan_uses_it_as_on_the_main_screen_and_undo_t
         assert run.line_with("ctrl+z") == notice
         await Compare.opened(run)
         await run.tap("asterisk")
-        await run.until_shown(", the best plan, is on already; ctrl+z undoes it")
+        await run.until_shown(", the best plan; ctrl+z undoes it")
         await run.tap("escape")
         await run.until_open("session")
         await run.press("ctrl+z")
@@ -526,4 +526,4 @@ async def test_enter_on_the_plan_that_is_on_takes_it_no_second_time(running, ses
         await run.tap("enter")
         await run.pause()
         assert compare.is_on_top
-        assert "is on already" in compare.notice
+        assert compare.notice.startswith("already on: tiered-stale")

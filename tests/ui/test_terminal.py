@@ -177,7 +177,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("Plan B and plan A")),
     ("z d", has("Runs per day")),
     ("escape", lacks("Runs per day")),
-    ("*", has("is on; .*ctrl.z|no plan saves|still searching|best plan|no search for a better plan")),
+    ("*", has("now on: .*ctrl.z|no plan saves|still searching|best plan|no search for a better plan")),
     ("c", has(r"Compare \d+ plans")),
     ("escape", has("Timeline")),
     ("t", has("Tune ")),

@@ -382,7 +382,8 @@ def why(each: CompareRow, best: CompareRow | None, others: Sequence[CompareRow])
         return _compared_with_best(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"largest saving, gross and net, of the tested built-in plans that {KEEP_WORDS}"
+        gross = "" if each.recoveries.net[0] is None else ", gross and net,"
+        return f"largest saving{gross} of the tested built-in plans that {KEEP_WORDS}"
     return (
         f"largest net saving of the tested built-in plans that {KEEP_WORDS}; "
         f"more is saved before re-fetches with {one_line(bolder.name)}, but {_terms(bolder)}"

@@ -74,7 +74,7 @@ COLUMNS: Final = (
 )
 
 
-_OF_PRICES: Final = frozenset({"cost", "cost-bar", "saved", "pays"})
+_OF_PRICES: Final = frozenset({"cost", "cost-bar", "saved", "net", "pays"})
 """Columns without a value for a session without a price."""
 
 

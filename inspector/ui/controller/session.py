@@ -325,16 +325,16 @@ class SessionController:
         if recommended is None:
             return why_none
         if self.plan is not None and self.plan.strategies == recommended.strategies:
-            return self.already_on(recommended, ", the best plan,")
+            return self.already_on(recommended, ", the best plan")
         self.use_plan(recommended)
         return ""
 
     def already_on(self, plan: Plan, role: str = "") -> str:
-        """Report that a plan is the current one, and how to undo that: `newest ten is on already; ctrl+z undoes it`."""
+        """Report that a plan is the current one, and how to undo that: `already on: newest ten; ctrl+z undoes it`."""
         from inspector.strategies.presets import display_name
 
         name = display_name(plan.name, plan.to_specs()) or "this plan"
-        return f"{name}{role} is on already{'; ctrl+z undoes it' if self.can_undo else ''}"
+        return f"already on: {name}{role}{'; ctrl+z undoes it' if self.can_undo else ''}"
 
     @property
     def can_undo(self) -> bool:
