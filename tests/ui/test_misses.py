@@ -89,7 +89,7 @@ async def test_a_frame_made_narrow_by_the_open_plan_leaves_a_whole_phrase_out(ru
         await run.until_shown("─ cache misses: with the plan ─╯")
 
 
-async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, paused: Path) -> None:
+async def test_the_row_and_the_text_of_a_call_that_missed_say_why_and_what_it_cost(running, paused: Path) -> None:
     async with running(paused, size=(200, 50)) as run:
         await explained(run)
         await run.press("g", "m")
@@ -100,25 +100,31 @@ async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, 
         assert whole == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens rewritten, $0.30"
         assert whole in run.line_with("▶")
 
+        miss = run.cache.by_block[run.timeline.cursor_block]
+        content = run.detail.content
+        assert content.lead == (f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens rewritten, $0.30",)
+        told = dict(line.split("  ", 1) for line in content.tail[1:])
+        said = {name.strip(): text.strip() for name, text in told.items()}
+        assert content.tail[0] == "Cache miss at call 18"
+        assert said["cause"] == miss.cause.label
+        assert said["evidence"] == "11 min 3 s after call 17"
+        assert said["in cache"] == f"{miss.could_read:,} tokens of the prompt, {miss.read:,} read"
+        assert said["rewritten"] == f"{miss.tokens:,} tokens, for $0.33"
+        assert said["extra cost"] == "$0.30"
+        assert said["prevention"] == miss.cause.prevention
+        assert "cache miss" not in run.detail.text
+        run.focus_part("detail")
+        await run.press("z", "z")
+        await run.until_shown("prevention")
+        assert run.detail.recorded.strip() in run.detail.text
+        await run.press("z", "z")
+        run.focus_part("timeline")
+
         await run.resize(80, 24)
         await run.until(lambda: any(note in run.line_with("▶") for note in shorter))
 
         await run.press("z", "f")
         await run.until(lambda: any(note in run.line_with("▶") for note in shorter))
-
-
-async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_missed_or_not(
-    running, paused: Path
-) -> None:
-    async with running(paused, size=(80, 24)) as run:
-        await explained(run)
-        await run.press("M")
-        await run.until_shown("is cache writes: new text")
-        figures = run.replay.figures
-        assert (
-            f"{ON_SCREEN.share(largest_part(run.replay).share)} of {ON_SCREEN.dollars(figures.cost_usd.value)}"
-            in run.text()
-        )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,9 @@ def test_what_most_was_spent_on_is_stated_in_a_line_of_a_small_screen(part: str,
     assert len(said) <= 76
 
 
-async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, paused: Path) -> None:
+async def test_jumps_go_through_the_misses_around_the_end_say_why_and_quote_what_a_plan_edited(
+    running, paused: Path
+) -> None:
     async with running(paused, plan=CLEARED) as run:
         await explained(run)
         misses = run.cache.misses.misses
@@ -157,33 +165,6 @@ async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, p
             for miss in (run.cache.by_block[block] for block in gone_to)
         ]
 
-
-async def test_the_text_of_a_response_says_in_full_why_its_call_missed(running, paused: Path) -> None:
-    async with running(paused, size=(120, 50)) as run:
-        await explained(run)
-        await run.press("g", "m")
-        miss = run.cache.by_block[run.timeline.cursor_block]
-        content = run.detail.content
-        assert content.lead == (f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens rewritten, $0.30",)
-        told = dict(line.split("  ", 1) for line in content.tail[1:])
-        said = {name.strip(): text.strip() for name, text in told.items()}
-        assert content.tail[0] == "Cache miss at call 18"
-        assert said["cause"] == miss.cause.label
-        assert said["evidence"] == "11 min 3 s after call 17"
-        assert said["in cache"] == f"{miss.could_read:,} tokens of the prompt, {miss.read:,} read"
-        assert said["rewritten"] == f"{miss.tokens:,} tokens, for $0.33"
-        assert said["extra cost"] == "$0.30"
-        assert said["prevention"] == miss.cause.prevention
-        assert "cache miss" not in run.detail.text
-        run.focus_part("detail")
-        await run.press("z", "z")
-        await run.until_shown("prevention")
-        assert run.detail.recorded.strip() in run.detail.text
-
-
-async def test_what_a_plan_edited_is_quoted_where_it_made_a_call_miss(running, paused: Path) -> None:
-    async with running(paused, plan=CLEARED, size=(120, 50)) as run:
-        await explained(run)
         await run.press("home", "g", "m")
         content = run.detail.content
         edit = next(line for line in content.tail if line.startswith("changed"))
@@ -220,11 +201,19 @@ async def test_the_screen_of_misses_shows_causes_and_calls_and_goes_to_them(runn
         assert run.cache.by_block[run.timeline.cursor_block].call == edits[0]
 
 
-async def test_what_could_have_been_is_projected_line_by_line(running, paused: Path) -> None:
+async def test_a_small_screen_begins_with_the_largest_part_and_projects_what_could_have_been_line_by_line(
+    running, paused: Path
+) -> None:
     async with running(paused, size=(80, 24)) as run:
         await explained(run)
         change, ahead = run.cache.lifetime, run.cache.next_call
         await Misses.opened(run)
+        await run.until_shown("is cache writes: new text")
+        figures = run.replay.figures
+        assert (
+            f"{ON_SCREEN.share(largest_part(run.replay).share)} of {ON_SCREEN.dollars(figures.cost_usd.value)}"
+            in run.text()
+        )
         await run.until_shown("pause of")
         assert f"~{ON_SCREEN.dollars(change.usd)}" in run.text()
         assert "costs ~$0.10 more; " in run.text()
@@ -233,6 +222,10 @@ async def test_what_could_have_been_is_projected_line_by_line(running, paused: P
             assert f"~{ON_SCREEN.dollars(amount)}" in lines
         assert f"pays off after {ahead.compact_pays_after} calls" in lines
         assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
+        (miss,) = run.cache.misses.misses
+        cost = ON_SCREEN.dollars(miss.extra_usd.value)
+        await run.until_shown(f" call {miss.call + 1}: {cost} · ")
+        assert f" after call {miss.call} ─" in run.line_with(f"call {miss.call + 1}: {cost}")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -258,7 +251,9 @@ async def test_the_bill_over_calls_shows_where_it_grew_and_names_the_misses(runn
         assert study.is_on_top
 
 
-async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be_typed(running, paused: Path) -> None:
+async def test_other_models_are_priced_from_the_call_under_the_cursor_or_typed_and_a_click_on_the_bill_goes_to_it(
+    running, paused: Path
+) -> None:
     async with running(paused, size=(120, 36)) as run:
         await explained(run)
         await Misses.opened(run)
@@ -283,6 +278,14 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         await run.press("enter")
         await run.until_shown(f"another model from call {call + 1} on, same answers: {more}")
 
+        (miss,) = run.cache.misses.misses
+        await run.until_shown("Cost per call")
+        line = next(row for row, text in enumerate(run.lines()) if "$0 ─" in text)
+        await run.click_at(run.lines()[line].index("◆"), line - 3)
+        await run.until_shown("╭─ Timeline")
+        assert run.timeline.cursor_block == next(iter(run.cache.by_block))
+        assert miss.call == 17
+
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
     async with running(paused, plan=CLEARED) as run:
@@ -303,12 +306,17 @@ async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Pat
 async def test_a_session_without_misses_says_so(running, tmp_path: Path, name: str, said: str) -> None:
     path = tmp_path / name
     shutil.copy(ROOT / "sample_sessions" / name, path)
-    async with running(path) as run:
+    async with running(path, size=(80, 24)) as run:
         await explained(run)
         await run.press("g", "m")
         assert run.notice == said
         await Misses.opened(run)
         await run.until(lambda: said in run.text().lower())
+        if name == "terminal-agent.jsonl":
+            await run.until_shown("Cost per call")
+            await run.until_shown("another model throughout, same answers: ")
+            await run.press("B", "tab", "enter")
+            await run.until_shown("╭─ Timeline")
 
 
 async def test_the_cost_pane_the_table_and_the_engine_say_the_same(running, paused: Path) -> None:
@@ -395,43 +403,6 @@ async def test_a_session_being_written_says_the_state_of_its_cache(
         cold = ON_SCREEN.dollars(ahead.cold_usd) if since_cold > 0 else ""
         await run.until(lambda: said in run.header_line and cold in run.header_line)
         assert "claude-opus" in run.header_line
-
-
-async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running, tmp_path: Path) -> None:
-    path = tmp_path / "session.jsonl"
-    shutil.copy(ROOT / "sample_sessions" / "terminal-agent.jsonl", path)
-    async with running(path, size=(80, 24)) as run:
-        await explained(run)
-        await Misses.opened(run)
-        await run.until_shown("Cost per call")
-        await run.until_shown("another model throughout, same answers: ")
-        await run.press("B", "tab", "enter")
-        await run.until_shown("╭─ Timeline")
-
-
-async def test_at_eighty_columns_the_evidence_keeps_the_call_its_dollars_and_the_time_before_it(
-    running, paused: Path
-) -> None:
-    async with running(paused, size=(80, 24)) as run:
-        await explained(run)
-        await Misses.opened(run)
-        (miss,) = run.cache.misses.misses
-        cost = ON_SCREEN.dollars(miss.extra_usd.value)
-        await run.until_shown(f" call {miss.call + 1}: {cost} · ")
-        assert f" after call {miss.call} ─" in run.line_with(f"call {miss.call + 1}: {cost}")
-
-
-async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> None:
-    async with running(paused, size=(120, 36)) as run:
-        await explained(run)
-        await Misses.opened(run)
-        (miss,) = run.cache.misses.misses
-        await run.until_shown("Cost per call")
-        line = next(row for row, text in enumerate(run.lines()) if "$0 ─" in text)
-        await run.click_at(run.lines()[line].index("◆"), line - 3)
-        await run.until_shown("╭─ Timeline")
-        assert run.timeline.cursor_block == next(iter(run.cache.by_block))
-        assert miss.call == 17
 
 
 async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_plan(running) -> None:
