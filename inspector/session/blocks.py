@@ -87,6 +87,9 @@ def text_block(
 CACHED_CHARACTERS = 2_000_000
 """Cache size in characters: a screenful and its neighbors, a few megabytes at most."""
 
+RECORD_CHARACTERS = 600
+"""Size of a cached record without its texts, in characters of a byte: a large part of the cache if texts are short."""
+
 
 class CachedTexts(ABC):
     """Text source with a cache of recent records. Digests of the texts show whether a record was rewritten."""
@@ -137,7 +140,7 @@ class CachedTexts(ABC):
 
     def remember(self, origin: Origin, made: Iterable[TextBlock]) -> Texts:
         """Cache the texts of a record and return them by their place in it."""
-        key, texts, characters = self._key(origin), {}, 0
+        key, texts, characters = self._key(origin), {}, RECORD_CHARACTERS
         for block, text in made:
             texts[block.origin.part, block.origin.locator] = (block.digest, text)
             characters += len(text)
