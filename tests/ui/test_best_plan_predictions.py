@@ -19,7 +19,7 @@ from inspector.report.tuning import TuneReport
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
 from tests.conftest import ROOT
-from tests.test_cli_tune import FEW, write_sessions
+from tests.test_cli_tune import write_sessions
 from tests.ui.recordings import recording
 from tests.ui.studies import CURRENT, Compare
 
@@ -111,7 +111,7 @@ async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tu
     folder, report, file = tmp_path / "sessions", tmp_path / "report.json", tmp_path / "tuned.toml"
     write_sessions(folder, 5)
     asked = ("--format", "json", "--report", str(report), "-o", str(file))
-    assert main(["tune", str(folder), *FEW, *asked]) == 0
+    assert main(["tune", str(folder), "--strategy", "last-observations", "--processes", "1", *asked]) == 0
     (group,) = msgspec.json.decode(report.read_bytes(), type=TuneReport).groups
     plan = Plan.from_toml(file.read_text(encoding="utf-8"))
 
@@ -131,23 +131,20 @@ async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tu
         assert told["needed_later"]["saved_at_least_usd"] == pytest.approx(row.saved_at_least_usd, abs=CENT)
 
 
-async def test_once_it_is_taken_the_key_says_so_and_undo_brings_the_other_plan_back(running, long_session) -> None:
-    async with running(long_session.path) as run:
+async def test_the_best_plan_is_taken_once_undone_and_of_a_session_that_grows_reported_as_it_is_now(
+    running, long_session
+) -> None:
+    async with running(long_session.path, size=(160, 40)) as run:
         await run.until(lambda: run.best is not None)
-        before = run.plan
+        plan = run.plan
         await run.press("asterisk")
         await run.until_shown("ctrl+z undoes it")
         assert run.plan.strategies == run.best.plan.strategies
         await run.press("asterisk")
         await run.until_shown(", the best plan; ctrl+z undoes it")
         await run.press("ctrl+z")
-        assert run.plan == before
+        assert run.plan == plan
 
-
-async def test_of_a_session_that_grows_the_best_plan_is_reported_as_it_is_now_and_never_vanishes(
-    running, long_session
-) -> None:
-    async with running(long_session.path, size=(160, 40)) as run:
         await run.until(lambda: run.best is not None)
         before = run.best.savings.usd.value
         calls = run.history.call_count

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from inspector.cli import main
-from inspector.replay.analysis import best_plan as comparison
-from inspector.replay.analysis.best_plan import plans_to_compare
+from inspector.replay.analysis.best_plan import compared, plans_to_compare, replays_of
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.engine.replay import replay
 from inspector.report.numbers import MINUS
@@ -44,8 +43,8 @@ async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_
     async with running(session_file.path) as run:
         await run.press("1")
         compare = await Compare.opened(run, "underscore")
-        inputs = run.inputs
-        expected = {found.plan.name: found for found in comparison.compare(inputs, plans_to_compare(run.session))}
+        replays = replays_of(run.inputs, plans_to_compare(run.session))
+        expected = {each.plan.name: compared(run.baseline, each) for each in replays}
 
         rows = compare.table.row_of
         assert set(rows) - set(PlanPurpose) == {BASELINE, NEVER_APPLIED, *expected}
@@ -70,9 +69,19 @@ async def test_the_screen_and_the_command_agree_to_the_token(running, session_fi
             assert found.figures.cache_breaks.value == printed[name]["figures"]["cache_breaks"]
 
 
-async def test_in_a_group_what_saves_most_net_comes_first_and_a_loss_shows_its_sign(running) -> None:
+async def test_groups_fold_by_their_title_put_what_saves_most_net_first_and_untested_plans_last(running) -> None:
     async with running(SAMPLE, size=(160, 60)) as run:
-        compare = await Compare.opened(run, "underscore")
+        compare = await Compare.opened(run)
+        few = len(compare.table.rows)
+        compare.table.go_to(PlanPurpose.LIMITS)
+        await run.tap("enter")
+        await run.until(lambda: len(compare.table.rows) > few)
+        assert run.on_top == "compare"
+        await run.tap("enter")
+        await run.until(lambda: len(compare.table.rows) == few)
+
+        await run.tap("underscore")
+        await run.until(lambda: len(compare.table.rows) > few)
         rows = [row for row in compare.table.rows if row.group % 4 == 1 and compare.is_plan(row.key)]
         assert len(rows) > 3
         for group in {row.group for row in rows}:
@@ -82,10 +91,6 @@ async def test_in_a_group_what_saves_most_net_comes_first_and_a_loss_shows_its_s
         compare.table.go_to(losing.key)
         assert f"{MINUS}$" in next(line for line in run.lines() if "▶" in line)
 
-
-async def test_plans_beyond_what_was_tried_are_last_in_their_group_with_the_nearest_tried_setting(running) -> None:
-    async with running(SAMPLE, size=(160, 60)) as run:
-        compare = await Compare.opened(run, "underscore")
         plans = [row for row in compare.table.rows if compare.is_plan(row.key)]
         untested = [row for row in plans if row.mark == "?"]
         assert untested
@@ -100,20 +105,10 @@ async def test_plans_beyond_what_was_tried_are_last_in_their_group_with_the_near
         await run.until_shown("? untested")
 
 
-async def test_enter_on_the_title_of_a_group_opens_and_folds_it(running) -> None:
-    async with running(SAMPLE, size=(160, 60)) as run:
-        compare = await Compare.opened(run)
-        few = len(compare.table.rows)
-        compare.table.go_to(PlanPurpose.LIMITS)
-        await run.tap("enter")
-        await run.until(lambda: len(compare.table.rows) > few)
-        assert run.on_top == "compare"
-        await run.tap("enter")
-        await run.until(lambda: len(compare.table.rows) == few)
-
-
 @few_plans
-async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, session_file) -> None:
+async def test_arrows_and_titles_sort_help_names_the_keys_and_what_is_no_other_plan_is_not_taken(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
         compare = await Compare.opened(run)
         await run.tap("down", "down")
@@ -134,6 +129,23 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         await compare.table.click(4, 0)
         assert compare.table.sorting.falls
         assert compare.table.row_here == key
+
+        plan = run.plan
+        for row in (BASELINE, CURRENT):
+            compare.table.go_to(row)
+            await run.tap("enter", "plus")
+            await run.pause()
+            assert compare.is_on_top
+        assert run.plan == plan
+        await run.tap("question_mark")
+        await run.pause()
+        assert run.on_top == "help"
+        assert {"compare.take", "table.sort-left", "study.close"} <= run.help_names
+        await run.tap("escape")
+        await run.pause()
+        assert "use it" in run.text()
+        await run.tap("escape")
+        await run.until_open("session")
 
 
 @few_plans
@@ -248,25 +260,6 @@ async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_
         assert run.plan.strategies == plan.strategies
 
 
-async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of_it_has_a_line(running) -> None:
-    async with running(SAMPLE, size=(80, 24)) as run:
-        compare = await Compare.opened(run)
-        begun = compare.table.row_here
-        await run.tap("underscore")
-        rows = compare.table.row_of
-        can = {key for key in rows if compare.is_plan(key) and compare.answer(key).is_whole}
-        assert "trim-at-insertion" in can
-        tried = {key for key in can if not compare.is_untested(key)}
-        assert {key for key, row in rows.items() if row.mark == "✓"} == tried
-        assert all(compare.answer(key).is_whole for key, row in rows.items() if row.mark == "✓")
-        # Every plan that the agent can apply loses here, or goes beyond what has been tried.
-        net = {key: rows[key].cells["net"].order for key in can if "net" in rows[key].cells}
-        assert net
-        assert all(usd < 0.01 * 1.75 or compare.is_untested(key) for key, usd in net.items())
-        await run.until_shown("Claude Code can apply no recommended plan")
-        assert rows[begun].mark == "★"
-
-
 @few_plans
 async def test_the_key_of_the_best_plan_uses_it_as_on_the_main_screen_and_undo_takes_it_back(running) -> None:
     async with running(SAMPLE, size=(120, 36)) as run:
@@ -337,18 +330,6 @@ async def test_of_an_agent_that_nothing_is_known_of_no_plan_is_marked_as_one_it_
         assert "can apply" not in run.text().replace("unknown if this agent can apply it", "")
 
 
-async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        plan = run.plan
-        compare = await Compare.opened(run)
-        for key in (BASELINE, CURRENT):
-            compare.table.go_to(key)
-            await run.tap("enter", "plus")
-            await run.pause()
-            assert compare.is_on_top
-        assert run.plan == plan
-
-
 @few_plans
 async def test_a_session_that_grows_is_compared_again(running, session_file) -> None:
     async with running(session_file.path) as run:
@@ -373,21 +354,6 @@ async def test_a_strategy_that_fails_says_so_and_the_others_are_compared(running
         compare.table.go_to("keep-recent")
         await run.pause()
         assert ("failed", "ValueError: [/b] out of luck") in compare.facts
-
-
-@few_plans
-async def test_the_screen_closes_helps_and_shows_its_keys(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await Compare.opened(run)
-        await run.tap("question_mark")
-        await run.pause()
-        assert run.on_top == "help"
-        assert {"compare.take", "table.sort-left", "study.close"} <= run.help_names
-        await run.tap("escape")
-        await run.pause()
-        assert "use it" in run.text()
-        await run.tap("escape")
-        await run.until_open("session")
 
 
 @few_plans
@@ -455,7 +421,7 @@ async def test_enter_before_the_plans_are_replayed_says_so_and_the_cursor_goes_t
 
 
 @few_plans
-@pytest.mark.parametrize("key", ["home", "down", "s"])
+@pytest.mark.parametrize("key", ["home", "s"])
 async def test_the_cursor_goes_to_the_best_plan_by_itself_only_before_any_key(running, session_file, held, key) -> None:
     async with running(session_file.path) as run:
         await run.tap("c", key)
@@ -468,9 +434,12 @@ async def test_the_cursor_goes_to_the_best_plan_by_itself_only_before_any_key(ru
         assert compare.table.row_here == here
 
 
-async def test_at_the_smallest_usual_size_the_best_plan_is_above_the_others_from_the_first_row_on(running) -> None:
+async def test_at_the_smallest_usual_size_the_best_plan_is_first_and_what_the_agent_can_apply_is_marked(
+    running,
+) -> None:
     async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
+        begun = compare.table.row_here
         lines = run.lines()
         place = next(at for at, line in enumerate(lines) if " plan " in line and "saved" in line)
         assert BASELINE in lines[place + 1]
@@ -487,6 +456,20 @@ async def test_at_the_smallest_usual_size_the_best_plan_is_above_the_others_from
         await run.tap("end")
         await run.until(lambda: "↑ " in run.text())
         assert "↓ " not in run.lines()[14]
+
+        await run.tap("underscore")
+        rows = compare.table.row_of
+        can = {key for key in rows if compare.is_plan(key) and compare.answer(key).is_whole}
+        assert "trim-at-insertion" in can
+        tried = {key for key in can if not compare.is_untested(key)}
+        assert {key for key, row in rows.items() if row.mark == "✓"} == tried
+        assert all(compare.answer(key).is_whole for key, row in rows.items() if row.mark == "✓")
+        # Every plan that the agent can apply loses here, or goes beyond what has been tried.
+        net = {key: rows[key].cells["net"].order for key in can if "net" in rows[key].cells}
+        assert net
+        assert all(usd < 0.01 * 1.75 or compare.is_untested(key) for key, usd in net.items())
+        await run.until_shown("Claude Code can apply no recommended plan")
+        assert rows[begun].mark == "★"
 
 
 def test_names_that_begin_alike_are_distinguished_where_there_is_little_room() -> None:
