@@ -182,11 +182,12 @@ def limited(limit: str, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_room_a_picture_of_points_stays_as_it_was(tmp_path: Path) -> None:
+def test_without_room_a_picture_of_points_stays_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("vl_convert")
     target = tmp_path / "screen.png"
-    done = limited("-f 1", "screenshot", str(SAMPLE), "-o", str(target))
-    assert (done.returncode, done.stderr) == (1, f"inspector: {target}: cannot be written: {DISK_FULL_ERRNOS}\n")
+    with room(16):
+        outcome = run_here(capsys, "screenshot", str(SAMPLE), "-o", str(target))
+    assert (outcome.code, outcome.complaint) == (1, f"inspector: {target}: cannot be written: {DISK_FULL_ERRNOS}")
     assert list(tmp_path.iterdir()) == []
 
 
