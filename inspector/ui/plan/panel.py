@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import Parameter, ParameterKind, ParameterValue
-from inspector.strategies.registry import unit_of
+from inspector.strategies.registry import unit_of, value_of
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL, STRATEGY
 from inspector.ui.part_names import NUMBERED
@@ -211,7 +211,7 @@ class PlanEntryView(Vertical):
     def _controls(self, parameters: Sequence[Parameter]) -> Iterator[ParameterControl]:
         widest = max((len(parameter.name) for parameter in parameters), default=0)
         for parameter in parameters:
-            control = self._control(parameter, value_of(self.entry, parameter))
+            control = self._control(parameter, value_of(self.entry.strategy, parameter))
             control.label_width = min(max(widest, NARROWEST_LABEL), WIDEST_LABEL)
             control.set_reactive(ParameterControl.is_off, not self.entry.enabled)
             self._parameters.append(control)
@@ -239,7 +239,7 @@ class PlanEntryView(Vertical):
         self.entry = entry
         self._toggle.enabled = entry.enabled
         for control in self._parameters:
-            control.value = value_of(entry, control.parameter)
+            control.value = value_of(entry.strategy, control.parameter)
             if isinstance(control, LimitSlider):
                 control.unit = unit_of(entry.strategy, control.parameter)
         self._show_switch()
@@ -284,12 +284,6 @@ def main_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Return the parameters shown unfolded: the first few limits, without the timing of edits."""
     limits = [parameter for parameter in parameters if parameter.kind in _NUMBERS and parameter.group != BATCHING]
     return limits[:MOST_LIMITS]
-
-
-def value_of(entry: PlanEntry, parameter: Parameter) -> ParameterValue:
-    """Return the value of a parameter in an entry's strategy."""
-    value: ParameterValue = getattr(entry.strategy, parameter.field)
-    return value
 
 
 INTRODUCTION = (
