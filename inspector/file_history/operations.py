@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.file_history.content import ContradictionError, FileContent
@@ -554,9 +555,15 @@ def _left_behind(path: str, result: str) -> Iterator[FileOperation]:
 
 def _reading(path: str, arguments: Mapping[str, Any], result: str) -> Iterator[FileOperation]:
     asks_for_part = any(arguments.get(name) is not None for name in _PARTS)
-    shown = parse_read_result(result, asks_for_part=asks_for_part, first_asked=first_line_asked(arguments))
+    parse = _parsed_before if len(result) <= MOST_REMEMBERED else parse_read_result
+    shown = parse(result, asks_for_part=asks_for_part, first_asked=first_line_asked(arguments))
     if shown is not None:
         yield Read(path, shown=shown)
+
+
+MOST_REMEMBERED = 20_000
+"""Characters of the longest result that is remembered once parsed: agents read unchanged files again."""
+_parsed_before = lru_cache(256)(parse_read_result)
 
 
 def _patching(text: str, folder: str) -> Iterator[FileOperation]:

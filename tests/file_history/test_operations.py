@@ -271,3 +271,12 @@ def test_calls_and_results_that_fit_into_a_preview_are_not_read_from_the_file_ag
     monkeypatch.setattr(session.texts, "text", text_from_file)
     assert set(file_history(session).events) == {"/p/0.py", "/p/1.py"}
     assert read == [252]  # two characters and 50 words of five
+
+
+def test_lines_of_an_unchanged_file_are_parsed_and_held_once() -> None:
+    results = ["".join(f"{number}\tline {number}\n" for number in range(1, 50)) for _ in range(2)]
+    (first,), (again,) = (operations("Read", {"file_path": "/p/a.py"}, result) for result in results)
+    assert isinstance(first, Read)
+    assert isinstance(again, Read)
+    assert first.shown.lines[-1] == "line 49"
+    assert again.shown is first.shown
