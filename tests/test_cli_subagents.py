@@ -54,7 +54,7 @@ def test_the_folder_report_names_the_number_of_subagents_and_their_parents(share
 
 def test_tuning_names_the_calls_and_dollars_of_subagents_that_no_plan_changes(shared: Path, capsys):
     folder = shared / "cases" / "20-subagent"
-    assert main(["tune", str(folder), "--format", "json", "--no-kept-results"]) == 0
+    assert main(["tune", str(folder), "--format", "json", "--no-kept-results", "--processes", "0"]) == 0
     found = json.loads(capsys.readouterr().out)
 
     (group,) = found["groups"]
@@ -63,7 +63,7 @@ def test_tuning_names_the_calls_and_dollars_of_subagents_that_no_plan_changes(sh
     assert group["started"]["cost_usd"] == pytest.approx(SUBAGENT_USD, abs=5e-7)
     # 14 x $3, 890 x $3.75, 18,800 x $0.30 and 77 x $15 per million: $0.0102.
     assert "2 calls of 1 subagent cost $0.010 more, not included above" in found["warnings"]
-    assert main(["tune", str(folder), "--no-kept-results"]) == 0
+    assert main(["tune", str(folder), "--no-kept-results", "--processes", "0"]) == 0
     assert "2 calls of 1 subagent cost $0.010 more, not included above" in " ".join(capsys.readouterr().out.split())
 
 
@@ -110,7 +110,7 @@ def test_a_sessions_report_names_the_calls_and_dollars_of_its_subagents(shared: 
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_the_page_of_a_session_names_its_subagents(shared: Path, capsys, form: str):
     path = next((shared / "cases" / "20-subagent").glob("*.jsonl"))
-    assert main(["report", str(path), "--format", form, "--no-compare", "--no-kept-results"]) == 0
+    assert main(["report", str(path), "--format", form, "--no-compare", "--no-script", "--no-kept-results"]) == 0
     text = capsys.readouterr().out.replace("\\$", "$")
     assert "2 calls of 1 subagent cost $0.010 more, not included above; $0.049 with them." in text
     assert "Subagents, not included in any other figure" in text

@@ -137,7 +137,7 @@ def test_beyond_lifts_the_envelope_and_says_so_in_every_command(capsys) -> None:
     found = json.loads(run_here(capsys, "why", SAMPLE, "--beyond", "--format", "json").out)["best_plan"]
     plans = json.loads(run_here(capsys, "compare", SAMPLE, "--beyond", "--format", "json").out)["plans"]
     why, compared = (squeezed(run_here(capsys, name, SAMPLE, "--beyond").out) for name in ("why", "compare"))
-    page = run_here(capsys, "report", SAMPLE, "--beyond", "--format", "html").out
+    page = run_here(capsys, "report", SAMPLE, "--beyond", "--format", "html", "--no-script").out
 
     best, own = found["best"], found["applicable"]
     assert found["beyond"]
