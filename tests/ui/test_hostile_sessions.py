@@ -50,7 +50,7 @@ CONTAINERS = (
 )
 SCREENS = ("v", "dollar_sign", "M", "E", "c", "t", "question_mark", "A", "ctrl+p", "plus")
 MOST_INTEGER = 2**63 - 1
-"""Of a database."""
+"""Largest integer of SQLite."""
 
 
 def hostile(value: Any, name: str = "") -> Any:
