@@ -17,6 +17,7 @@ from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from tests.program import run_here, run_program
+from tests.ui.waiting import use_in_textual
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -64,6 +65,7 @@ def test_what_the_program_knows_itself_is_current(scripts: None, monkeypatch: py
         return tuple(outcome.out.rstrip("\n").split("\n"))
 
     monkeypatch.setattr(outputs, "printed", cache(printed))
+    use_in_textual(monkeypatch)  # a few frames a second
     for path in update_docs.FILES:
         text = path.read_text(encoding="utf-8")
         assert update_docs.current(text) == text, f"{identifier(path)}: run python scripts/update_docs.py"
