@@ -19,7 +19,7 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.engine.simulation import NextCall
 from inspector.session.blocks import CHAT
-from inspector.session.formats.plain import ROLES, is_message, read_conversation
+from inspector.session.formats.plain import NAMES, ROLES, MessageForm, is_message, read_conversation
 from inspector.session.model import Block, BlockKind, Message, Role, Session, TextUnavailableError
 from inspector.strategies.core.operations import EMPTIED, EMPTIED_RESULT, REMOVED, Action, Rendition
 from inspector.strategies.history.history import History
@@ -393,13 +393,18 @@ class _Change(NamedTuple):
 
 
 def rewritten(entries: Sequence[MessageDict], session: Session, sent: Mapping[int, Rendition]) -> list[MessageDict]:
-    """Return the messages as sent by a plan, from the renditions of changed blocks; the input is not changed."""
+    """Return the messages as sent by a plan, from the renditions of changed blocks; the input is not changed.
+
+    Anthropic refuses texts without a visible character: those that a plan leaves blank are left out of its lists.
+    """
+    refuses_blanks = session.format == NAMES[MessageForm.ANTHROPIC]
     changed: dict[int, dict[_Place, _Change]] = {}
     for index, rendition in sent.items():
         block = session.blocks[index]
         text = rendition.text(session.text(block))
         is_refused = (
-            rendition.action is not Action.REMOVED
+            refuses_blanks
+            and rendition.action is not Action.REMOVED
             and (rendition.kind or block.kind) in ROLE_OF_KIND
             and _is_blank(text)
         )

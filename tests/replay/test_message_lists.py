@@ -100,7 +100,7 @@ def test_texts_that_a_plan_leaves_blank_are_not_sent_to_anthropic(texts: list[st
         {"role": "assistant", "content": parts},
         {"role": "user", "content": "and on"},
     ]
-    sent = compact(messages, "remove-regex:pattern=one|two")
+    sent = compact(messages, "remove-regex:pattern=one|two", "anthropic")
     expected = [] if left is None else [{"role": "assistant", "content": [{"type": "text", "text": t} for t in left]}]
     assert sent == [messages[0], *expected, messages[2]]
 
