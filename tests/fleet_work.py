@@ -1,25 +1,20 @@
 """Work that ends the process it is done in, at once, as a system does that is out of memory."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from inspector.fleet import reports, tuning
+from inspector.fleet.result_cache import ResultInputs
+from inspector.fleet.session_tasks import SessionResult, SessionTask
+from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
+from inspector.replay.tuning.trials import Trial, TrialTerms
+from inspector.strategies.plan import Plan
 
 replayed_for_folder, read_for_set = reports.replayed, reports.read_for_set
 tried_plans, costs_at_thresholds = tuning._tried, tuning._costs
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from inspector.fleet.result_cache import ResultInputs
-    from inspector.fleet.session_tasks import SessionResult, SessionTask
-    from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
-    from inspector.replay.tuning.trials import Trial, TrialTerms
-    from inspector.strategies.plan import Plan
 
 ONCE, ALWAYS = "ends-it-once", "ends-it-always"
 """In the names of sessions that end the process that works on them."""
