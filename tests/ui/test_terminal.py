@@ -253,7 +253,7 @@ def test_a_limit_is_moved_by_keys_by_typing_and_by_the_mouse(terminal: Terminal)
     for key in ("9", "9", "9", "enter"):
         terminal.press(key)
     terminal.until(has(r"confirmation .*999 "), "a value typed and taken")
-    row = next(number for number, line in enumerate(terminal.screen.display) if "  action  " in line) + 1
+    row = next(number for number, line in enumerate(terminal.screen.display) if "│  action " in line) + 1
     column = terminal.screen.display[row].index("●")
     for kind, cell, end in ((0, column, "M"), (32, column - 3, "M"), (0, column - 3, "m")):
         terminal.child.send(f"\x1b[<{kind};{cell + 1};{row + 1}{end}")
