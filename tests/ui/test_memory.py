@@ -159,4 +159,4 @@ def test_threads_of_the_screen_take_memory_from_one_heap(tmp_path, monkeypatch):
 if __name__ == "__main__":
     for fact in FACTS:
         asyncio.run(fact())
-        print(fact.__name__)
+        sys.stdout.write(f"{fact.__name__}\n")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -87,6 +88,15 @@ EndingApp._build_driver = put_aside
 sys.exit(main(sys.argv[1:]))
 """
 
+SHORT_QUEUE = """
+import sys
+from textual.drivers import _writer_thread
+from inspector.cli import main
+
+_writer_thread.MAX_QUEUED_WRITES = 2
+sys.exit(main(sys.argv[1:]))
+"""
+
 
 class OnTerminal:
     def __init__(self, command: Sequence[str], **variables: str) -> None:
@@ -122,6 +132,14 @@ class OnTerminal:
     def type(self, keys: bytes) -> None:
         """Press keys."""
         os.write(self.ours, keys)
+
+    def fill(self) -> None:
+        """Write until the terminal takes no more."""
+        terminal = os.open(os.ttyname(self.theirs), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(terminal, bytes(1_024))
+        os.close(terminal)
 
     def until_stopped(self) -> None:
         """Wait until it has been put aside."""
@@ -229,16 +247,15 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_ends_the_program_while_the_terminal_takes_nothing(name: str) -> None:
-    with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
+    with OnTerminal([sys.executable, "-c", SHORT_QUEUE, str(SAMPLE)]) as program:
         program.read_until(b"Timeline")
-        # Nothing is read from here on. Help paints all of the screen twice a round, until the buffer is full, and then
-        # until the queue of Textual's writing thread is, of 30 frames.
-        painted = 0
-        while painted < 40:
-            for key in (b"?", b"\x1b"):
-                program.type(key)
-                time.sleep(0.12)
-                painted = 0 if select.select([], [program.theirs], [], 0)[1] else painted + 1
+        # Nothing is read from here on. Help paints all of the screen twice a round, until the queue of Textual's
+        # writing thread is full too.
+        program.fill()
+        for key in (b"?", b"\x1b") * 4:
+            program.type(key)
+            time.sleep(0.12)
+        assert not select.select([], [program.theirs], [], 0)[1]
         program.process.send_signal(signal.Signals[name])
         assert program.process.wait(SECONDS) in {0, 128 + signal.Signals[name]}
 
