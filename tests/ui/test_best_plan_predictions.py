@@ -19,7 +19,8 @@ from inspector.report.tuning import TuneReport
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
 from tests.conftest import ROOT
-from tests.test_cli_tune import write_sessions
+from tests.program import run_here
+from tests.test_cli_tune import tried_once, write_sessions  # noqa: F401  used by every test
 from tests.ui.recordings import recording
 from tests.ui.studies import CURRENT, Compare
 
@@ -110,8 +111,8 @@ async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tu
 ) -> None:
     folder, report, file = tmp_path / "sessions", tmp_path / "report.json", tmp_path / "tuned.toml"
     write_sessions(folder, 5)
-    asked = ("--format", "json", "--report", str(report), "-o", str(file))
-    assert main(["tune", str(folder), "--strategy", "last-observations", "--processes", "1", *asked]) == 0
+    asked = ("--strategy", "last-observations", "--format", "json", "--report", report, "-o", file)
+    assert run_here(capsys, "tune", folder, *asked).code == 0
     (group,) = msgspec.json.decode(report.read_bytes(), type=TuneReport).groups
     plan = Plan.from_toml(file.read_text(encoding="utf-8"))
 
