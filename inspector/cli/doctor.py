@@ -465,7 +465,7 @@ VARIABLES = (
     ),
     Variable(
         "INSPECTOR_MESSAGES",
-        "Limit on the messages of a session (400,000), about 1 KB each. Records after it are counted and listed.",
+        "Limit on the messages of a session (200,000), about 1 KB each. Records after it are counted and listed.",
     ),
     Variable("INSPECTOR_NO_INDEX", "Any value: `recall --search` stores no index."),
     Variable("INSPECTOR_TRACEBACK", "Any value: a bug prints its full traceback."),

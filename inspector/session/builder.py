@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 KEPT_DIAGNOSTICS = 100
 
 MESSAGES_VARIABLE = "INSPECTOR_MESSAGES"
-DEFAULT_MESSAGES = 400_000
+DEFAULT_MESSAGES = 200_000
 """Limit on the messages of a session, each of which takes about a kilobyte; long sessions have tens of thousands."""
 
 
@@ -52,6 +52,7 @@ class SessionBuilder:
         side_calls: Requests outside the conversation, by unique key.
         side_files: As in `Session`, without duplicates.
         current_diagnostics: Diagnostics of the current state, recomputed for every snapshot.
+        most_messages: Limit on the messages read.
     """
 
     def __init__(self) -> None:
@@ -76,7 +77,7 @@ class SessionBuilder:
         """Number of empty records, and the line and offset of the first."""
         self._left_out: tuple[int, int, int] | None = None
         """Number of records after the last message of a session at its limit, and the line and offset of the first."""
-        self._most_messages = limit_of(MESSAGES_VARIABLE, DEFAULT_MESSAGES)
+        self.most_messages = limit_of(MESSAGES_VARIABLE, DEFAULT_MESSAGES)
         self._growing: dict[int, list[Block]] = {}
         self._blocks: SnapshotList[Block] = SnapshotList()
         self._first_blocks = array("q", [0])
@@ -143,7 +144,7 @@ class SessionBuilder:
     @property
     def is_full(self) -> bool:
         """True if the session has as many messages as are read: pass the following records to `leave_out`."""
-        return len(self.messages) >= self._most_messages
+        return len(self.messages) >= self.most_messages
 
     def leave_out(self, count: int, line: int, offset: int) -> None:
         """Count records in a row that are not read, which are one diagnostic per session."""

@@ -462,3 +462,21 @@ def test_a_real_completion_log_is_read(corpus: Path) -> None:
     texts = [session.text(message.blocks[0]) for message in session.messages[1:-1]]
     contents = [message["content"] for message in recorded["messages"]]
     assert texts == [content if isinstance(content, str) else content[0]["text"] for content in contents]
+
+
+def test_messages_of_a_document_after_the_limit_are_counted_but_lists_in_memory_have_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INSPECTOR_MESSAGES", "3")
+    messages = [{"role": ("user", "assistant")[number % 2], "content": f"text {number}"} for number in range(8)]
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(messages), encoding="utf-8")
+    session = open_session(path)
+
+    assert len(session.messages) == 3
+    (left_out,) = session.diagnostics
+    assert left_out.reason == "5 records left out after 3 messages; INSPECTOR_MESSAGES sets the limit"
+    fourth = path.read_bytes().index(json.dumps(messages[3]).encode())
+    assert (left_out.offset, left_out.loses_usage) == (fourth, True)
+    assert session.skipped_records == 5
+    assert len(read_conversation(messages).messages) == 8

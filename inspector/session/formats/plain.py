@@ -399,7 +399,9 @@ class RequestLog:
         """Add a request of a log to the conversation it continues, or to a new one."""
         names = ToolNames()
         messages = self._definitions(request)
-        messages += [message for node in request.messages for message in self._repeated(node, names)]
+        messages += [
+            message for node in self._within_limit(request.messages) for message in self._repeated(node, names)
+        ]
         thread, common, messages = self._found(messages)
         opening = _opening(messages)
         is_continued = thread is not None
@@ -427,6 +429,14 @@ class RequestLog:
             self._set_breakpoints(calls, marks)
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)
+
+    def _within_limit(self, nodes: list[Node]) -> list[Node]:
+        """Return the messages of a request up to the limit of a session; lists in memory have none."""
+        most = self._builder.most_messages
+        if self._keep is not None or len(nodes) <= most:
+            return nodes
+        self._builder.leave_out(len(nodes) - most, 0, nodes[most].offset)
+        return nodes[:most]
 
     def number_of(self, request: PlainConversation | None) -> int:  # noqa: ARG002  # for subclasses
         """Return the thread number of a conversation that begins with a request or message."""
