@@ -1,7 +1,7 @@
 """The compare screen: every strategy and the plan on one session."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,7 +18,8 @@ from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.compare import screen as compare_screen
-from inspector.ui.compare.rows import NEVER_APPLIED, PlanPurpose
+from inspector.ui.compare.rows import NEVER_APPLIED, CompareRow, PlanPurpose, compare_table
+from inspector.ui.figure_table.table import Table
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
@@ -297,13 +298,26 @@ async def test_without_a_recommended_plan_its_key_changes_nothing_and_says_why(r
 
 
 @few_plans
-async def test_until_a_plan_is_recommended_its_key_says_how_many_were_tried(running, held) -> None:
+async def test_until_a_plan_is_recommended_its_key_says_how_many_were_tried_and_rows_are_filled_seldom(
+    running, held, monkeypatch
+) -> None:
+    filled: list[int] = []
+
+    def counted(contenders: Sequence[CompareRow], *given: Any, **named: Any) -> Table:
+        filled.append(sum(each.found is not None for each in contenders))
+        return compare_table(contenders, *given, **named)
+
+    monkeypatch.setattr(compare_screen, "compare_table", counted)
+    monkeypatch.setattr(compare_screen, "SECONDS_BETWEEN_FILLS", 60)
     async with running(SAMPLE) as run:
         await run.tap("c")
         await run.until_open("compare")
         await run.tap("asterisk")
         await run.until_shown("still searching for the best plan, ")
         held.set()
+        compare = Compare(run)
+        await compare.shown()
+        assert filled == [0, len(compare.every_key())]
 
 
 async def test_what_the_agent_can_apply_of_a_plan_is_stated_with_what_that_part_saves(running) -> None:

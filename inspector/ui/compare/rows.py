@@ -212,10 +212,7 @@ class PlanPurpose(StrEnum):
     @classmethod
     def of(cls, plan: Plan) -> PlanPurpose:
         """Return the group of a plan: the most far-reaching purpose of its strategies."""
-        found = {
-            next((each for each, names in _NAMES_OF_PURPOSE.items() if strategy.name in names.split()), cls.LIMITS)
-            for strategy in plan.strategies
-        }
+        found = {_PURPOSE_OF.get(strategy.name, cls.LIMITS) for strategy in plan.strategies}
         order = (cls.SUMMARIES, cls.NEWEST, cls.LIMITS, cls.REPEATS, cls.ARRIVAL)
         return next((each for each in order if each in found), cls.LIMITS)
 
@@ -241,6 +238,8 @@ _NAMES_OF_PURPOSE: Final = {
     ),
 }
 """Strategies of the groups; others limit old results."""
+
+_PURPOSE_OF: Final = {name: each for each, names in _NAMES_OF_PURPOSE.items() for name in names.split()}
 
 MOST_OF_GROUP: Final = 5
 """Rows of a group until it is opened."""

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.timer import Timer
 
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
@@ -87,6 +88,8 @@ MOST_LINES = 3
 """Lines above the rows: the agent's own plan, the best one, the safest one."""
 SECONDS_BETWEEN_RUNS = 2.0
 """Minimum time between two comparisons of a growing session."""
+SECONDS_BETWEEN_FILLS = 0.1
+"""Minimum time between two updates of the rows while plans are replayed."""
 
 
 class PlansTable(FigureTable):
@@ -177,6 +180,8 @@ class CompareScreen(AnalysisScreen):
         self._waiting: list[str] = []
         self._inputs: ReplayInputs | None = None
         self._started = 0.0
+        self._filled = 0.0
+        self._fill_timer: Timer | None = None
         self._is_unfolded = False
         self._opened: frozenset[PlanPurpose] = frozenset()
         self.shows_front = False
@@ -299,12 +304,20 @@ class CompareScreen(AnalysisScreen):
         self._contenders[each.key] = each
         if each.key in self._waiting:
             self._waiting.remove(each.key)
+        if self._waiting:
+            self._fill_soon()
+            return
         self._fill()
-        if not self._waiting:
-            self._begin_at_best()
-            if self.status.notice == STILL_REPLAYING:
-                self.forget_notice()
-            self._start_again()
+        self._begin_at_best()
+        if self.status.notice == STILL_REPLAYING:
+            self.forget_notice()
+        self._start_again()
+
+    def _fill_soon(self) -> None:
+        """Show the results so far, at most every `SECONDS_BETWEEN_FILLS`."""
+        if self._fill_timer is None:
+            wait = self._filled + SECONDS_BETWEEN_FILLS - monotonic()
+            self._fill_timer = self.set_timer(max(wait, 0.001), self._fill, name="fill")
 
     def _begin_at_best(self) -> None:
         """Move the cursor to the recommended plan once, unless the user already did anything."""
@@ -313,6 +326,9 @@ class CompareScreen(AnalysisScreen):
         self._begins = False
 
     def _fill(self) -> None:
+        if self._fill_timer is not None:
+            self._fill_timer.stop()
+        self._fill_timer, self._filled = None, monotonic()
         contenders = list(self._contenders.values())
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
