@@ -58,7 +58,9 @@ async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_
         assert rows[BASELINE].cells["cost"].order == run.baseline.figures.cost_usd.value
 
 
-async def test_the_screen_and_the_command_agree_to_the_token(running, session_file, capsys) -> None:
+async def test_the_screen_and_the_command_agree_to_the_token_and_with_none_recommended_the_key_of_it_says_so(
+    running, session_file, capsys
+) -> None:
     assert main(["compare", str(session_file.path), "--format", "json"]) == 0
     printed = {plan["name"]: plan for plan in json.loads(capsys.readouterr().out)["plans"]}
     async with running(session_file.path) as run:
@@ -69,8 +71,16 @@ async def test_the_screen_and_the_command_agree_to_the_token(running, session_fi
             assert found.edits == printed[name]["edits"]
             assert found.figures.cache_breaks.value == printed[name]["figures"]["cache_breaks"]
 
+        before = run.plan
+        assert all(row.mark != "★" for row in compare.table.rows)
+        await run.tap("asterisk")
+        await run.until(lambda: "nothing worth changing here" in compare.notice)
+        assert run.plan == before
 
-async def test_groups_fold_by_their_title_put_what_saves_most_net_first_and_untested_plans_last(running) -> None:
+
+async def test_groups_fold_and_put_what_saves_most_net_first_and_what_the_agent_can_apply_of_a_plan_is_stated(
+    running,
+) -> None:
     async with running(SAMPLE, size=(160, 60)) as run:
         compare = await Compare.opened(run)
         few = len(compare.table.rows)
@@ -104,6 +114,19 @@ async def test_groups_fold_by_their_title_put_what_saves_most_net_first_and_unte
             "5 calls, 10 turns, or the newest 40,000 tokens"
         )
         await run.until_shown("? untested")
+
+        compare.table.go_to("aggressive")
+        await run.pause()
+        said = dict(compare.facts)["use it"]
+        assert said.startswith("Claude Code can apply part of it: trim-at-insertion; net about $")
+        part = compare.plan("part of aggressive")
+        assert [strategy.name for strategy in part.strategies] == ["trim-at-insertion"]
+        alone = replay(run.inputs, part)
+        saved = run.baseline.figures.cost_usd.value - alone.figures.cost_usd.value
+        assert f"(saves ${saved:,.2f})" in said
+        compare.table.go_to("tiered-stale")
+        await run.pause()
+        assert dict(compare.facts)["use it"] == "Claude Code cannot apply it; your own code can (w e)"
 
 
 @few_plans
@@ -150,37 +173,34 @@ async def test_arrows_and_titles_sort_help_names_the_keys_and_what_is_no_other_p
 
 
 @few_plans
-async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back(running, session_file) -> None:
+async def test_enter_makes_a_plan_the_current_one_but_none_that_is_on_and_its_key_and_undo_say_what_they_change(
+    running, session_file
+) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
         before = run.plan
         compare = await Compare.opened(run, "underscore")
-        compare.table.go_to("keep-recent")
+        compare.table.go_to("tiered-stale")
         await run.tap("enter")
-        await run.until_open("session")
-        await run.settled()
-        assert [strategy.name for strategy in run.plan.strategies] == ["keep-recent"]
-        assert run.replay.plan == run.plan
+        await run.pause()
+        assert compare.is_on_top
+        assert compare.notice.startswith("already on: tiered-stale")
 
-        await run.press("ctrl+z")
-        assert run.plan == before
-
-
-@few_plans
-async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_it_off_says_so(
-    running, session_file
-) -> None:
-    async with running(session_file.path, size=(120, 36)) as run:
-        compare = await Compare.opened(run, "underscore")
         compare.table.go_to("keep-recent")
         await run.tap("enter")
         await run.until_open("session")
         await run.until_shown("now on: keep-recent; ctrl+z undoes it; Claude Code cannot apply it (w e)")
+        await run.settled()
+        assert [strategy.name for strategy in run.plan.strategies] == ["keep-recent"]
+        assert run.replay.plan == run.plan
+
         await run.press("1")
         await run.until_shown("keep-recent off; ctrl+z undoes it")
         assert "now on: keep-recent" not in run.text()
         await run.press("1")
         await run.until_shown("keep-recent on")
+        await run.press("ctrl+z", "ctrl+z", "ctrl+z")
+        assert run.plan == before
 
 
 @few_plans
@@ -200,12 +220,29 @@ async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(runn
 
 
 @few_plans
-async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_applied_in_one_row(running) -> None:
+async def test_a_small_screen_shows_all_that_is_stated_of_the_best_plan_and_what_never_applied_in_one_row(
+    running,
+) -> None:
     async with running(SAMPLE, size=(80, 24)) as run:
         compare = await Compare.opened(run)
         titles = next(line for line in run.lines() if " plan " in line and "saved" in line)
         assert "kind" in titles
         assert "needed" in titles
+
+        first = dict(compare.facts)["result"]
+        await run.until_shown(first)
+        assert "↓" in run.lines()[-2]
+        seen = ""
+        while "↓" in run.lines()[-2]:
+            seen += run.text()
+            above = run.lines()[-2]
+            await run.tap("tab")
+            await run.until(lambda above=above: run.lines()[-2] != above)
+        seen += run.text()
+        assert all(f"│ {label} " in seen for label, _ in compare.facts)
+        assert compare.facts[-1][1].split()[-1] in seen
+        await run.tap("tab")
+        await run.until_shown(first)
 
         best = str(compare.table.row_here)
         found = compare.found(best)
@@ -287,16 +324,6 @@ async def test_the_key_of_the_best_plan_uses_it_as_on_the_main_screen_and_undo_t
         assert run.plan == before
 
 
-async def test_without_a_recommended_plan_its_key_changes_nothing_and_says_why(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        before = run.plan
-        compare = await Compare.opened(run)
-        assert all(row.mark != "★" for row in compare.table.rows)
-        await run.tap("asterisk")
-        await run.until(lambda: "nothing worth changing here" in compare.notice)
-        assert run.plan == before
-
-
 @few_plans
 async def test_until_a_plan_is_recommended_its_key_says_how_many_were_tried_and_rows_are_filled_seldom(
     running, held, monkeypatch
@@ -318,23 +345,6 @@ async def test_until_a_plan_is_recommended_its_key_says_how_many_were_tried_and_
         compare = Compare(run)
         await compare.shown()
         assert filled == [0, len(compare.every_key())]
-
-
-async def test_what_the_agent_can_apply_of_a_plan_is_stated_with_what_that_part_saves(running) -> None:
-    async with running(SAMPLE, size=(120, 36)) as run:
-        compare = await Compare.opened(run, "underscore")
-        compare.table.go_to("aggressive")
-        await run.pause()
-        said = dict(compare.facts)["use it"]
-        assert said.startswith("Claude Code can apply part of it: trim-at-insertion; net about $")
-        part = compare.plan("part of aggressive")
-        assert [strategy.name for strategy in part.strategies] == ["trim-at-insertion"]
-        alone = replay(run.inputs, part)
-        saved = run.baseline.figures.cost_usd.value - alone.figures.cost_usd.value
-        assert f"(saves ${saved:,.2f})" in said
-        compare.table.go_to("tiered-stale")
-        await run.pause()
-        assert dict(compare.facts)["use it"] == "Claude Code cannot apply it; your own code can (w e)"
 
 
 async def test_of_an_agent_that_nothing_is_known_of_no_plan_is_marked_as_one_it_can_apply(running) -> None:
@@ -383,27 +393,19 @@ async def test_without_a_price_tokens_are_compared(running, session_file) -> Non
 
 
 @few_plans
-async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
+async def test_hostile_text_reaches_no_strip_at_any_size_of_the_terminal(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     plan = Plan.from_toml(
         'name = "[/b] \\u001b[31m"\n[[strategies]]\nname = "tiered-stale"\nmarker = "[@click=x]\\u009b"\n'
     )
-    async with running(path, plan=plan) as run:
+    async with running(path, plan=plan, size=(20, 6)) as run:
         compare = await Compare.opened(run)
         compare.table.go_to(CURRENT)
-        await run.pause()
-        assert DISTURBING.search(run.text().replace("\n", "")) is None
-        assert "[/b]" in run.text()
-
-
-@few_plans
-async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
-    async with running(session_file.path, size=(20, 6)) as run:
-        await Compare.opened(run)
-        assert len(run.lines()) == 6
-        for size in ((40, 10), (80, 24), (120, 36), (200, 60), (20, 6)):
-            await run.resize(*size)
-            assert len(run.lines()) == size[1]
+        for width, height in ((20, 6), (40, 10), (80, 24), (120, 36), (200, 60), (20, 6)):
+            await run.resize(width, height)
+            assert len(run.lines()) == height
+            assert DISTURBING.search(run.text().replace("\n", "")) is None
+            assert "[/b]" in run.text() or width < 80
 
 
 @pytest.fixture
@@ -492,35 +494,3 @@ def test_names_that_begin_alike_are_distinguished_where_there_is_little_room() -
     assert shown == ["anthropi…ool-uses", "anthropi…thinking", "anthropi…l-inputs"]
     assert {len(name) for name in shown} == {17}
     assert cut_middle("短い名前の計画", 9) in {"短い…計画", "短い…の計画"}
-
-
-@few_plans
-async def test_all_that_is_stated_of_a_plan_can_be_read_at_the_smallest_usual_size(running) -> None:
-    async with running(SAMPLE, size=(80, 24)) as run:
-        compare = await Compare.opened(run)
-        first = dict(compare.facts)["result"]
-        await run.until_shown(first)
-        assert "↓" in run.lines()[-2]
-        seen = ""
-        while "↓" in run.lines()[-2]:
-            seen += run.text()
-            above = run.lines()[-2]
-            await run.tap("tab")
-            await run.until(lambda above=above: run.lines()[-2] != above)
-        seen += run.text()
-        assert all(f"│ {label} " in seen for label, _ in compare.facts)
-        assert compare.facts[-1][1].split()[-1] in seen
-        await run.tap("tab")
-        await run.until_shown(first)
-
-
-@few_plans
-async def test_enter_on_the_plan_that_is_on_takes_it_no_second_time(running, session_file) -> None:
-    async with running(session_file.path, size=(120, 36)) as run:
-        await run.press("1")
-        compare = await Compare.opened(run)
-        compare.table.go_to("tiered-stale")
-        await run.tap("enter")
-        await run.pause()
-        assert compare.is_on_top
-        assert compare.notice.startswith("already on: tiered-stale")
