@@ -604,6 +604,11 @@ class Running:
     async def close_while_commands_are_looked_up(self) -> None:
         """Have the palette's list of commands gone by when the worker begins that fills it."""
         palette = self._top
+        # The worker of the opening, and the sign that it is busy, need the list.
+        await self.until(lambda: not any(each.node is palette and each.is_running for each in self._app.workers))
+        palette._stop_busy_countdown()
+        palette._stop_no_matches_countdown()
+        await self.pause()
         await palette.query("CommandList").remove()
         worker = palette._gather_commands("cost")
         await self.until(lambda: worker.is_finished)
