@@ -37,6 +37,7 @@ from inspector.ui.menu import MenuItem, columns_of, lines_of, shown_key
 from inspector.ui.plan import limits as hint_drawing
 from inspector.ui.tune import sweeps
 from tests.conftest import ROOT
+from tests.ui.recordings import Recording
 
 
 def ours(kind: type) -> list[type]:
@@ -281,6 +282,7 @@ import asyncio, json, sys
 from pathlib import Path
 sys.path.insert(0, "scripts")
 import keys
+from textual._compositor import Compositor
 from inspector.ui.headless import running_session
 from inspector.ui.all_actions import problems_with_keymap
 from inspector.ui.help.key_listing import help_sections
@@ -288,7 +290,7 @@ from inspector.settings import Settings
 from inspector.ui.tune import sweeps
 
 async def look(session):
-    async with running_session(session, None, (300, 50), Settings()) as pilot:
+    async with running_session(session, None, (300, 24), Settings()) as pilot:
         screen = pilot.app.screen
         seen = {
             "binding": [binding.key for binding in type(screen).BINDINGS if binding.id == "call.five-back"],
@@ -306,22 +308,23 @@ async def look(session):
     seen["keymap"] = [problems_with_keymap({"call.five-back": key}) for key in ("f9", "z")]
     return seen
 
+# No frame is looked at.
+Compositor.render_update = lambda *_, **__: None
 print(json.dumps(asyncio.run(look(Path(sys.argv[1])))))
 """
 
 
 def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_line_of_the_documents_and_a_name(
-    tmp_path: Path,
+    tmp_path: Path, session_file: Recording
 ) -> None:
     for folder in ("inspector", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("samples"))
     table = tmp_path / "inspector" / "ui" / "main" / "screen.py"
     before = table.read_text(encoding="utf-8")
     table.write_text(before.replace('\n)\n"""', ROW), encoding="utf-8")
-    sample = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
     done = subprocess.run(
-        [sys.executable, "-c", LOOK, sample],
+        [sys.executable, "-c", LOOK, session_file.path],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.fspath(tmp_path)},
         capture_output=True,

@@ -1,5 +1,4 @@
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -126,8 +125,7 @@ async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same
 def test_a_closed_terminal_loses_no_change_of_the_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: signal.Signals
 ) -> None:
-    session = tmp_path / "session.jsonl"
-    shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", session)
+    session = recording(tmp_path / "session.jsonl").path
     with TerminalProgram(tmp_path, str(session)) as program:
         program.until(lambda: "Cost $" in program.text, "the costs")
         program.press("1", shows="[x] tiered-stale")
