@@ -1,12 +1,13 @@
 """The tune screen: a limit of the plan over its whole range, and two of them at once."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from inspector.replay.analysis.sweep import POINTS, LimitSpread, TunableLimit, limit_spreads, sweep
+from inspector.replay.analysis.sweep import COARSE, POINTS, LimitSpread, TunableLimit, limit_spreads, sweep
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
@@ -19,12 +20,19 @@ from tests.ui.studies import Tune, table_on_top
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
-pytestmark = pytest.mark.usefixtures("unweighed")
+pytestmark = pytest.mark.usefixtures("unweighed", "few_values")
+
+
+@pytest.fixture
+def few_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replay a quarter of the values of a curve."""
+    monkeypatch.setattr(sweeps, "sweep", partial(sweep, points=COARSE))
 
 
 async def test_the_curve_of_a_limit_is_that_of_replays_and_its_marked_values_are_a_key_away(
-    running, session_file
+    running, session_file, monkeypatch
 ) -> None:
+    monkeypatch.setattr(sweeps, "sweep", sweep)
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run, "tab", "tab")
         assert screen.limit == "data"
@@ -47,9 +55,15 @@ async def test_the_curve_of_a_limit_is_that_of_replays_and_its_marked_values_are
             assert screen.chart.here == found.knee.value
 
 
-async def test_a_drag_and_arrows_move_the_value_and_enter_applies_it_once_without_another_sweep(
-    running, session_file
+async def test_a_drag_and_arrows_move_the_value_enter_applies_it_once_and_another_sweep_hides_the_one_before(
+    running, session_file, monkeypatch
 ) -> None:
+    may_sweep = Event()
+
+    def held(*given: object) -> Iterator[object]:
+        may_sweep.wait(60)
+        yield from sweep(*given)
+
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
         swept, plan, columns = screen.swept, run.plan, plot_columns(screen.width)
@@ -80,6 +94,15 @@ async def test_a_drag_and_arrows_move_the_value_and_enter_applies_it_once_withou
         assert screen.chart.here == 170
         await run.tap("g", "p")
         assert screen.chart.here == 150
+
+        assert "in the plan" in run.text()
+        monkeypatch.setattr(sweeps, "sweep", held)
+        await run.tap("tab")
+        await run.until(lambda: "replaying" in run.text())
+        assert "in the plan" not in run.text()
+        may_sweep.set()
+        await screen.shown()
+        assert "in the plan" in run.text()
 
 
 async def test_every_limit_of_the_plan_is_reached_with_tab_or_a_click(running, session_file, monkeypatch) -> None:
@@ -177,27 +200,6 @@ async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, se
         assert "window-size" in weighed
 
 
-async def test_while_another_limit_is_replayed_nothing_is_shown_of_the_one_before(
-    running, session_file, monkeypatch
-) -> None:
-    may_sweep = Event()
-
-    def held(*given: object) -> Iterator[object]:
-        may_sweep.wait(60)
-        yield from sweep(*given)
-
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await Tune.opened(run)
-        assert "in the plan" in run.text()
-        monkeypatch.setattr(sweeps, "sweep", held)
-        await run.tap("tab")
-        await run.until(lambda: "replaying" in run.text())
-        assert "in the plan" not in run.text()
-        may_sweep.set()
-        await screen.shown()
-        assert "in the plan" in run.text()
-
-
 def test_only_what_is_assumed_is_shown_to_be() -> None:
     assumed = {
         (name, parameter.name)
@@ -212,7 +214,7 @@ def test_only_what_is_assumed_is_shown_to_be() -> None:
 async def test_two_limits_at_once_are_a_map_whose_pair_is_applied_and_no_pair_of_another_map(
     running, session_file
 ) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+    async with running(session_file.path, plan=Plan.from_specs([SPEC]), size=(80, 24)) as run:
         screen = await Tune.opened(run, "tab", "tab")
         curves = screen.chart
         await run.tap("m")
@@ -254,7 +256,7 @@ async def test_two_limits_at_once_are_a_map_whose_pair_is_applied_and_no_pair_of
 
 
 async def test_the_best_pair_of_the_map_is_one_that_has_been_tried(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs(["mask-observations"])) as run:
+    async with running(session_file.path, plan=Plan.from_specs(["mask-observations"]), size=(80, 24)) as run:
         screen = await Tune.opened(run)
         await run.tap("m")
         await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
@@ -276,7 +278,9 @@ async def test_a_plan_without_limits_says_so(running, session_file) -> None:
         await run.until_open("session")
 
 
-async def test_a_session_that_grows_is_replayed_again(running, session_file) -> None:
+async def test_a_session_that_grows_is_replayed_again_and_compare_tune_and_the_session_are_a_key_apart(
+    running, session_file
+) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
         calls = screen.sweep.points[0].figures.calls.value
@@ -284,10 +288,6 @@ async def test_a_session_that_grows_is_replayed_again(running, session_file) -> 
         await run.until(lambda: screen.sweep.points[0].figures.calls.value == calls + 1)
         await run.until(lambda: screen.sweep.is_complete)
 
-
-async def test_compare_tune_and_the_session_are_a_key_apart(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        await Tune.opened(run)
         await run.tap("question_mark")
         await run.pause()
         assert run.on_top == "help"
@@ -301,27 +301,18 @@ async def test_compare_tune_and_the_session_are_a_key_apart(running, session_fil
         await run.until_open("session")
 
 
-async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
+async def test_hostile_text_reaches_no_strip_at_any_size_of_the_terminal(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
-    async with running(path) as run:
+    async with running(path, size=(20, 6), plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
-        assert DISTURBING.search(run.text().replace("\n", "")) is None
-        await run.tap("m")
-        await run.until(lambda: screen.grid is not None)
-        await run.pause()
-        assert DISTURBING.search(run.text().replace("\n", "")) is None
-
-
-async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
-    async with running(session_file.path, size=(20, 6), plan=Plan.from_specs([SPEC])) as run:
-        await Tune.opened(run)
-        assert len(run.lines()) == 6
-        for size in ((40, 10), (80, 24), (200, 60), (20, 6)):
+        for size in ((20, 6), (40, 10), (80, 24), (200, 60), (20, 6)):
             await run.resize(*size)
-            assert len(run.lines()) == size[1]
-            await run.tap("m")
-            await run.pause()
-            assert len(run.lines()) == size[1]
+            for _ in range(2):
+                assert len(run.lines()) == size[1]
+                assert DISTURBING.search(run.text().replace("\n", "")) is None
+                await run.tap("m")
+                await run.until(lambda: screen.shows_curves or screen.grid is not None)
+                await run.pause()
 
 
 def test_limits_stay_chosen_while_the_plan_changes_around_them() -> None:

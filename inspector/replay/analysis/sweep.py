@@ -322,8 +322,8 @@ class Grid:
         """Place of the best pair within what has been tried, as `Sweep.least`; None for an assumption too."""
         if self.across.parameter.is_assumed or self.down.parameter.is_assumed:
             return None
-        places = sorted(self.points)
-        amounts = np.array([self.amounts[place] for place in places], dtype=np.float64)
+        places, known = sorted(self.points), self.amounts
+        amounts = np.array([known[place] for place in places], dtype=np.float64)
         best = _best_tried([self.points[place] for place in places], amounts)
         return None if best is None else places[best]
 
