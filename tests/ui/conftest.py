@@ -1,5 +1,6 @@
 """Fixtures for tests that run the application."""
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache
@@ -61,8 +62,9 @@ def nothing_failed(request: pytest.FixtureRequest, private_home: Path) -> Iterat
 
 @pytest.fixture
 def screens_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Know which screens of sessions are still in memory."""
+    """Know which screens of sessions are still in memory, and collect no garbage but what comes from here on."""
     note_screens(monkeypatch)
+    gc.freeze()
 
 
 @pytest.fixture

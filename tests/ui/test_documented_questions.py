@@ -123,8 +123,15 @@ EVERY_KIND = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "out
 
 async def shows(run: Any, *words: str) -> str:
     """Wait for a line that holds all of some words."""
-    await run.until(lambda: run.line_with(*words))
-    return run.line_with(*words)
+    line = ""
+
+    def is_shown() -> bool:
+        nonlocal line
+        line = run.line_with(*words)
+        return bool(line)
+
+    await run.until(is_shown)
+    return line
 
 
 @answers("How large was the context", "How many tokens does each prompt")

@@ -119,10 +119,12 @@ async def test_every_letter_is_distinct_from_what_is_behind_it(running, session_
 async def test_figures_and_what_is_assumed_of_them_can_be_read_by_everybody(running, session_file) -> None:
     async with running(session_file.path, size=(120, 40)) as run:
         await run.press("1")
+        themes = ["light", "contrast"]
         for keys in (("dollar_sign",), ("g", "a"), ("down", "down"), ("g", "f"), ("c",)):
             await run.tap(*keys)
             await run.settled()
-            for theme in ("light", "contrast"):
+            themes.reverse()  # from the second screen on, begins with the one that is on
+            for theme in themes:
                 run.use_theme(theme)
                 await run.pause()
                 ratios = {pair: contrast(*pair) for pair in run.colors()}
