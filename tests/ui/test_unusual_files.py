@@ -61,7 +61,7 @@ async def test_a_session_without_rows_says_so(running, tmp_path: Path) -> None:
         await run.until_shown("this session is empty so far")
 
 
-async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
+async def test_hostile_text_reaches_no_strip_at_any_size_of_the_terminal(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     async with running(path) as run:
         for keys in (
@@ -79,8 +79,16 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
             assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
         assert run.heading.title
 
+        await run.press("p")
+        for width, height in ((20, 6), (40, 10), (80, 24), (120, 36), (200, 60), (20, 6)):
+            await run.resize(width, height)
+            assert len(run.lines()) == height
+            assert DISTURBING.search(run.text().replace("\n", "")) is None
 
-async def test_rows_that_are_appended_appear(running, session_file) -> None:
+
+async def test_appended_rows_appear_and_a_file_that_is_gone_replaced_cut_or_rewritten_is_reported_and_shown_again(
+    running, session_file, monkeypatch
+) -> None:
     async with running(session_file.path) as run:
         rows = run.view.count
         calls = run.history.call_count
@@ -93,6 +101,47 @@ async def test_rows_that_are_appended_appear(running, session_file) -> None:
         await run.until(lambda: run.replay.history.call_count == calls + 1)
         assert run.state == "live"
 
+        rows = run.view.count
+        aside = session_file.path.with_suffix(".aside")
+        session_file.path.rename(aside)
+        await run.until(lambda: run.state == "vanished")
+        await run.pause()
+        assert "file is gone" in run.text()
+        assert run.view.count == rows
+        aside.rename(session_file.path)
+        await run.until(lambda: run.state == "live")
+        assert any("is back" in notice for notice in run.notices_of_file)
+
+        content = session_file.path.read_bytes()
+        session_file.path.write_text("these are notes")
+        await run.until(lambda: run.state == "replaced")
+        await run.pause()
+        assert "✕ file was replaced" in run.header_line
+        assert run.view.count == rows
+        session_file.path.write_bytes(content)
+        await run.until(lambda: run.state == "live")
+        await run.until(lambda: "file was replaced" not in run.text())
+
+        monkeypatch.setattr("inspector.session.follow.UNREADABLE_SECONDS", 0.05)
+        session_file.path.write_bytes(b"")
+        await run.until(lambda: run.state == "unreadable")
+        await run.pause()
+        assert "✕ file unreadable" in run.header_line
+        assert run.view.count == rows
+        session_file.path.write_bytes(content)
+        await run.until(lambda: run.state == "live")
+        await run.until(lambda: run.view is not None and run.view.count == rows)
+        await run.settled()
+
+        await run.press("1")
+        other = recording(session_file.path.with_suffix(".other"), turns=4)
+        other.path.replace(session_file.path)
+        await run.until(lambda: run.view is not None and run.view.count == 13)
+        await run.settled()
+        assert run.history.call_count == 4
+        assert run.plan.entries[0].enabled
+        assert "read again" in run.notice
+
 
 async def test_a_session_of_long_ago_in_a_new_file_is_not_live_until_it_is_written(running, session_file) -> None:
     # The recorded times are months old, as in a copy; the file was made a moment ago.
@@ -102,21 +151,6 @@ async def test_a_session_of_long_ago_in_a_new_file_is_not_live_until_it_is_writt
         assert "live" not in run.text()
         session_file.turn()
         await run.until_shown("● live")
-
-
-async def test_a_file_that_vanishes_keeps_its_last_view_and_may_return(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        rows = run.view.count
-        aside = session_file.path.with_suffix(".aside")
-        session_file.path.rename(aside)
-        await run.until(lambda: run.state == "vanished")
-        await run.pause()
-        assert "file is gone" in run.text()
-        assert run.view.count == rows
-
-        aside.rename(session_file.path)
-        await run.until(lambda: run.state == "live")
-        assert any("is back" in notice for notice in run.notices_of_file)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
@@ -152,70 +186,6 @@ async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path:
             assert "no calls yet" in run.text()
         await run.press("1")
         await run.until_shown("the plan cuts nothing here")
-
-
-async def test_a_file_replaced_by_something_else_is_reported_in_the_header_until_a_session_is_there_again(
-    running, session_file
-) -> None:
-    content = session_file.path.read_bytes()
-    async with running(session_file.path) as run:
-        rows = run.view.count
-        session_file.path.write_text("these are notes")
-        await run.until(lambda: run.state == "replaced")
-        await run.pause()
-        assert "✕ file was replaced" in run.header_line
-        assert run.view.count == rows
-        session_file.path.write_bytes(content)
-        await run.until(lambda: run.state == "live")
-        await run.until(lambda: "file was replaced" not in run.text())
-
-
-async def test_a_file_cut_to_nothing_is_reported_once_it_stays_so(running, session_file, monkeypatch) -> None:
-    monkeypatch.setattr("inspector.session.follow.UNREADABLE_SECONDS", 0.05)
-    content = session_file.path.read_bytes()
-    async with running(session_file.path) as run:
-        rows = run.view.count
-        session_file.path.write_bytes(b"")
-        await run.until(lambda: run.state == "unreadable")
-        await run.pause()
-        assert "✕ file unreadable" in run.header_line
-        assert run.view.count == rows
-        session_file.path.write_bytes(content)
-        await run.until(lambda: run.state == "live")
-
-
-async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.press("slash")
-        offered = run.key_hints
-        assert offered
-        assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
-
-
-async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running) -> None:
-    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(80, 24)) as run:
-        await run.until(lambda: run.best is not None)
-        await run.until(lambda: run.key_hints[-1].label == "best")
-        assert run.status_line.split("  ")[0].strip() == "? help"
-        labels = [hint.label for hint in run.key_hints]
-        assert labels == ["help", "window", "cost drivers", "compaction", "report", "best"]
-        await run.press("1")
-        assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "report", "compare"]
-        await run.tap("w")
-        await run.until_shown("save report")
-
-
-async def test_a_file_that_was_rewritten_is_shown_again(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.press("1")
-        other = recording(session_file.path.with_suffix(".other"), turns=4)
-        other.path.replace(session_file.path)
-        await run.until(lambda: run.view is not None and run.view.count == 13)
-        await run.settled()
-
-        assert run.history.call_count == 4
-        assert run.plan.entries[0].enabled
-        assert "read again" in run.notice
 
 
 async def test_a_model_without_a_price_is_reported_with_what_to_do(running, tmp_path: Path) -> None:
@@ -291,16 +261,6 @@ async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -
         assert "so far" not in run.tokens_known
 
 
-async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
-    async with running(session_file.path, size=(20, 6)) as run:
-        await run.press("1")
-        await run.press("g", "x", "p")
-        assert len(run.lines()) == 6
-        for size in ((40, 10), (80, 24), (120, 36), (200, 60), (20, 6)):
-            await run.resize(*size)
-            assert len(run.lines()) == size[1]
-
-
 async def test_without_colour_every_state_has_a_glyph(running, session_file, monkeypatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with running(session_file.path) as run:
@@ -320,7 +280,9 @@ async def test_a_broken_settings_file_is_reported_and_never_fatal(running, sessi
         assert not run.has_placeholder
 
 
-async def test_the_key_of_the_best_plan_is_last_and_moves_no_other_as_it_comes(running) -> None:
+async def test_saving_is_taught_among_a_few_keys_the_best_plans_last_and_no_key_of_text_while_searching(
+    running,
+) -> None:
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
         await run.until(lambda: run.best is not None)
         await run.until(lambda: run.key_hints[-1].label == "best")
@@ -331,6 +293,21 @@ async def test_the_key_of_the_best_plan_is_last_and_moves_no_other_as_it_comes(r
         assert shown.index("? help") < shown.index("w report") < shown.index("* best")
         # The comparison key is there until there is a best plan; then the cost pane names its key.
         assert "c compare" not in shown
+
+        run.forget_notice()
+        await run.resize(80, 24)
+        await run.until(lambda: run.status_line.split("  ")[0].strip() == "? help")
+        labels = [hint.label for hint in run.key_hints]
+        assert labels == ["help", "window", "cost drivers", "compaction", "report", "best"]
+        await run.press("1")
+        assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "report", "compare"]
+        await run.press("slash")
+        offered = run.key_hints
+        assert offered
+        assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
+        await run.press("escape")
+        await run.tap("w")
+        await run.until_shown("save report")
 
 
 async def test_records_of_an_unknown_kind_are_counted_in_the_status_line_and_named_behind_it(
