@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
+pytestmark = pytest.mark.usefixtures("searched_once")
 
 
 def saved(path: Path, output: Path, *options: str) -> str:

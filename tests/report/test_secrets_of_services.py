@@ -72,7 +72,7 @@ def test_nearly_no_secret_is_in_the_texts_of_a_report(
     assert len(found) <= MOST_MISSED, found
 
 
-def test_nearly_no_secret_is_in_an_answer_to_an_agent(session: Path) -> None:
+def test_nearly_no_secret_is_in_a_list_of_results_for_an_agent(session: Path) -> None:
     memory = SessionMemory([session], Path.cwd())
     listed: dict[int, str] = {}
     offset: int | None = 0
@@ -83,9 +83,14 @@ def test_nearly_no_secret_is_in_an_answer_to_an_agent(session: Path) -> None:
     found = missed(listed)
     assert len(found) <= MOST_MISSED, found
 
-    some = random.Random(1).sample(list(enumerate(all_placed())), 60)  # noqa: S311
-    pages = {number: memory.memory_query(execution_id=f"toolu_{number}")["text"] for number, _ in some}
-    left = [name for number, (name, one, dressed) in some if is_left_over(one, dressed, pages[number])]
+
+def test_nearly_no_secret_is_in_a_page_of_a_result_for_an_agent(tmp_path: Path) -> None:
+    some = random.Random(1).sample(list(all_placed()), 60)  # noqa: S311
+    # Every query reads its whole session again: keep it small.
+    session = session_of(tmp_path / "s.jsonl", *(("Bash", {"command": "env"}, str(dressed)) for _, _, dressed in some))
+    memory = SessionMemory([session], Path.cwd())
+    pages = [memory.memory_query(execution_id=f"toolu_{number}")["text"] for number in range(len(some))]
+    left = [name for (name, one, dressed), page in zip(some, pages, strict=True) if is_left_over(one, dressed, page)]
     assert len(left) <= 1, left
 
 
