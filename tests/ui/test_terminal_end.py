@@ -92,8 +92,10 @@ SHORT_QUEUE = """
 import sys
 from textual.drivers import _writer_thread
 from inspector.cli import main
+from inspector.ui import terminal
 
 _writer_thread.MAX_QUEUED_WRITES = 2
+terminal.SECONDS_TO_END = 1
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -222,7 +224,7 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
             program.process.send_signal(signal.Signals[how])
         elif "pager" in how:
             program.read_until(MODEL)
-            for _ in range(3):
+            for _ in range(2):
                 program.process.send_signal(signal.SIGTSTP)
                 program.read_until(b"\x1b[?1049l")
                 program.until_stopped()
