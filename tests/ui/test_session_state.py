@@ -59,27 +59,22 @@ async def test_both_plans_the_place_and_the_focus_in_the_plan_are_there_again_th
     running, old_session: Path
 ) -> None:
     async with running(old_session) as run:
-        await run.press("1", "a", "1", "[", "[", "down", "down")
+        await run.press("1", "a", "1", "[", "[", "down", "down", "p")
         left = run.state_to_keep
         assert left.letter == "B"
 
     async with running(old_session) as run:
+        await run.until(lambda: run.focus is not None and run.focus.kind == "strategy")
         assert run.state_to_keep == left
         assert run.call == left.call
         await run.press("a")
         assert run.plan == left.plans["A"]
-        await run.press("p")
-
-    async with running(old_session) as run:
-        await run.until(lambda: run.focus is not None and run.focus.kind == "strategy")
 
 
 async def test_a_plan_of_the_last_time_is_announced_once_undone_it_is_kept_as_undone_before_the_program_ends(
     running, old_session: Path
 ) -> None:
-    async with running(old_session) as run:
-        await run.press("1")
-
+    save_state(old_session, SessionState({"A": ONE}))
     async with running(old_session) as run:
         await run.until_shown("restored plan is on: tiered-stale; 1 turns it off")
         await run.press("asterisk")
@@ -125,7 +120,7 @@ async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same
 def test_a_closed_terminal_loses_no_change_of_the_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: signal.Signals
 ) -> None:
-    session = recording(tmp_path / "session.jsonl").path
+    session = recording(tmp_path / "session.jsonl", turns=4).path
     with TerminalProgram(tmp_path, str(session)) as program:
         program.until(lambda: "Cost $" in program.text, "the costs")
         program.press("1", shows="[x] tiered-stale")
