@@ -28,7 +28,9 @@ from tests.ui import studies, synthetic
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
 
-async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session_file) -> None:
+async def test_parts_add_up_to_the_prompt_of_the_call_looked_at_and_a_changed_plan_and_a_grown_session_divide_again(
+    running, session_file
+) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await studies.Composition.opened(run)
         for letter, grouping in zip(DIVISION_LETTERS, Grouping, strict=True):
@@ -47,6 +49,22 @@ async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session
         assert run.call == calls - 1
         assert prompt.value == run.replay.ledger.prompt_tokens[-1]
         assert f"at call {calls} of" in run.text()
+
+        await run.tap("escape")
+        await run.until_open("session")
+        await run.press("end")
+        screen = await studies.Composition.opened(run, "g t")
+        cut = screen.found
+        assert cut.everything.recorded > cut.everything.tokens
+        await run.press("escape")
+        await run.press("1")
+        screen = await studies.Composition.opened(run, "g t")
+        whole = screen.found.everything
+        assert whole.tokens == pytest.approx(whole.recorded)
+
+        blocks = len(whole.blocks)
+        session_file.turn()
+        await run.until(lambda: len(screen.found.everything.blocks) > blocks)
 
 
 async def test_a_block_has_one_count_in_its_row_the_detail_and_the_window_and_its_local_count_is_explained(
@@ -68,7 +86,9 @@ async def test_a_block_has_one_count_in_its_row_the_detail_and_the_window_and_it
         assert f"provider tokens per counted token {ratio:.3f}" in run.explanation
 
 
-async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session_file) -> None:
+async def test_the_largest_prompt_is_named_a_key_goes_there_and_parts_without_room_are_counted(
+    running, session_file
+) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
         prompts = run.replay.ledger.prompt_tokens
         largest = int(prompts.argmax())
@@ -84,37 +104,18 @@ async def test_the_largest_prompt_is_named_and_a_key_goes_there(running, session
         await run.tap("P")
         await run.until_shown("Window at the next prompt: ")
 
-
-async def test_the_blocks_of_the_part_under_the_cursor_are_below_and_lead_to_their_row(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "g t")
-        count = len(screen.found.context.blocks)
-        assert len(screen.blocks.rows) == count
-        screen.parts.go_to(("Bash",))
-        await run.pause()
-        part = part_of(screen.found, ("Bash",))
-        assert {row.key for row in screen.blocks.rows} == set(part.blocks.tolist())
-        tokens = [row.cells["tokens"].order for row in screen.blocks.rows]
-        assert tokens == sorted(tokens, reverse=True)
-        screen.parts.go_to((NOT_RECORDED,))
-        await run.pause()
-        assert screen.blocks.rows == ()
-
-        screen.parts.go_to(("Read",))
-        await run.tap("enter")
-        await run.pause()
-        assert screen.blocks.has_focus
-        second = screen.blocks.rows[1].key
-        await run.tap("down", "enter")
+        await run.tap("escape")
         await run.until_open("session")
-        await run.pause()
-        timeline = run.timeline
-        assert timeline.cursor_block == second
-        assert run.session.blocks[timeline.cursor_block].tool_name == "Read"
-        assert timeline.has_focus
+        screen = await studies.Composition.opened(run, "g t")
+        await run.resize(80, 18)
+        await run.until(lambda: "more" in run.text())
+        below = int(re.search(r"↓ (\d+) more", run.text())[1])
+        assert 0 < below < len(screen.parts.rows)
+        await run.tap("end")
+        await run.until(lambda: f"↑ {below} more" in run.text())
 
 
-async def test_over_the_whole_session_parts_are_those_of_every_prompt_and_blocks_are_listed_from_the_first_on(
+async def test_parts_of_the_whole_session_are_those_of_every_prompt_and_blocks_of_one_below_it_lead_to_their_row(
     running, session_file
 ) -> None:
     async with running(session_file.path) as run:
@@ -150,21 +151,31 @@ async def test_over_the_whole_session_parts_are_those_of_every_prompt_and_blocks
         await run.tap("escape")
         await run.until_open("session")
 
-
-async def test_a_changed_plan_and_a_grown_session_are_divided_again(running, session_file) -> None:
-    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await studies.Composition.opened(run, "g t")
-        cut = screen.found
-        assert cut.everything.recorded > cut.everything.tokens
-        await run.press("escape")
-        await run.press("1")
-        screen = await studies.Composition.opened(run, "g t")
-        whole = screen.found.everything
-        assert whole.tokens == pytest.approx(whole.recorded)
+        count = len(screen.found.context.blocks)
+        assert len(screen.blocks.rows) == count
+        screen.parts.go_to(("Bash",))
+        await run.pause()
+        part = part_of(screen.found, ("Bash",))
+        assert {row.key for row in screen.blocks.rows} == set(part.blocks.tolist())
+        tokens = [row.cells["tokens"].order for row in screen.blocks.rows]
+        assert tokens == sorted(tokens, reverse=True)
+        screen.parts.go_to((NOT_RECORDED,))
+        await run.pause()
+        assert screen.blocks.rows == ()
 
-        blocks = len(whole.blocks)
-        session_file.turn()
-        await run.until(lambda: len(screen.found.everything.blocks) > blocks)
+        screen.parts.go_to(("Read",))
+        await run.tap("enter")
+        await run.pause()
+        assert screen.blocks.has_focus
+        second = screen.blocks.rows[1].key
+        await run.tap("down", "enter")
+        await run.until_open("session")
+        await run.pause()
+        timeline = run.timeline
+        assert timeline.cursor_block == second
+        assert run.session.blocks[timeline.cursor_block].tool_name == "Read"
+        assert timeline.has_focus
 
 
 async def test_files_read_twice_are_reported_with_what_represents_them(running, session_file) -> None:
@@ -200,7 +211,7 @@ async def test_a_division_that_fails_is_reported_and_the_next_one_is_made(runnin
         assert screen.found.grouping is Grouping.FILE
 
 
-async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Path) -> None:
+async def test_hostile_text_reaches_no_strip_at_any_size_of_the_terminal(running, session_file, tmp_path: Path) -> None:
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     async with running(path) as run:
         screen = await studies.Composition.opened(run)
@@ -211,14 +222,10 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
             found = DISTURBING.search(shown)
             assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
 
-
-async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
-    async with running(session_file.path, size=(20, 6)) as run:
-        await studies.Composition.opened(run, "g t")
-        assert len(run.lines()) == 6
-        for size in ((40, 10), (80, 24), (200, 60), (20, 6)):
-            await run.resize(*size)
-            assert len(run.lines()) == size[1]
+        for width, height in ((20, 6), (40, 10), (80, 24), (200, 60), (20, 6)):
+            await run.resize(width, height)
+            assert len(run.lines()) == height
+            assert DISTURBING.search(run.text().replace("\n", "")) is None
 
 
 def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:
@@ -327,14 +334,3 @@ def test_blocks_are_drawn_with_their_message_and_what_they_hold() -> None:
     assert (first.cells["who"].text, first.cells["calls"].text, first.cells["cost"].text) == ("R", "12", "$0.25")
     assert first.cells["number"].text == str(int(rows.history.message[result]) + 1)
     assert second.cells["tokens"].text == "·"
-
-
-async def test_parts_that_have_no_room_are_counted_below_their_table(running, session_file) -> None:
-    async with running(session_file.path, size=(80, 24)) as run:
-        screen = await studies.Composition.opened(run, "g t")
-        await run.resize(80, 18)
-        await run.until(lambda: "more" in run.text())
-        below = int(re.search(r"↓ (\d+) more", run.text())[1])
-        assert 0 < below < len(screen.parts.rows)
-        await run.tap("end")
-        await run.until(lambda: f"↑ {below} more" in run.text())

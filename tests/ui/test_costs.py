@@ -37,7 +37,7 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
         assert seen >= set(CostSection) - {CostSection.COMPACTIONS}
 
 
-async def test_without_a_strategy_figures_are_of_the_session_as_recorded_and_a_result_leads_to_its_row(
+async def test_figures_are_as_recorded_without_a_strategy_lead_to_rows_and_with_one_are_those_of_the_replay(
     running, session_file: Recording
 ):
     async with running(session_file.path, size=(120, 36)) as run:
@@ -66,12 +66,26 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded_and_a_r
         assert run.on_top == "session"
         assert run.timeline.cursor_block == block
 
+        await run.press("1")
+        costs = await Costs.opened(run)
+        await run.press("g", "t")
+        await costs.shown()
+        assert costs.table.text("prompt_tokens", "before") == f"{run.baseline.figures.prompt_tokens.value:,}"
+        assert costs.table.text("prompt_tokens", "after") == f"{run.totals.figures.prompt_tokens.value:,}"
+        assert f"{run.totals.figures.prompt_tokens.value:,}" in run.text()
+        table = {key: row.cells["after"].text for key, row in costs.table.row_of.items() if key in costs.explained}
+        await run.press("E")
+        await run.until_open("explain")
+        assert [row.cells["value"].text for row in table_on_top(run).rows] == list(table.values())
 
-async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_it(running, session_file: Recording):
+
+async def test_a_calculation_without_room_says_how_to_see_it_and_a_section_without_figures_that_there_are_none(
+    running, session_file: Recording
+):
     more = "E explains in full"
     async with running(session_file.path, size=(80, 24)) as run:
         await run.until(lambda: run.has_answers)
-        await Costs.opened(run)
+        costs = await Costs.opened(run)
         await run.until_shown(more)
         assert "Source: genai-prices" not in run.text()
         await run.press("down", "down", "down")
@@ -82,6 +96,22 @@ async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_
         await run.resize(120, 36)
         await run.until(lambda: more not in run.text())
         assert "Source: genai-prices" in run.text()
+
+        said = {"i": "the plan changes nothing yet", "c": "no compaction was recorded"}
+        for size in ((120, 36), (80, 24)):
+            await run.resize(*size)
+            for letter in SECTION_LETTERS:
+                await run.press("g", letter)
+                await costs.shown()
+                table, _, below = run.text().partition("Calculation")
+                assert (not costs.table.rows) == (letter in said)
+                assert said.get(letter, "") in table
+                assert ("no figure to explain here" in below) == (letter in said)
+            await run.press("g", "t")
+            await costs.shown()
+            await run.tap("down")
+            await run.pause()
+            assert costs.table.row_here == costs.table.rows[1].key
 
 
 async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(running):
@@ -109,21 +139,6 @@ async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(r
         assert left_alone
         costs.table.go_to_line(left_alone[0])
         await run.until_shown("The plan changed none of these.")
-
-
-async def test_totals_are_those_of_the_replay_as_the_table_and_their_explanation_write_them(
-    running, session_file: Recording
-):
-    async with running(session_file.path, size=(120, 36)) as run:
-        await run.press("1")
-        costs = await Costs.opened(run)
-        assert costs.table.text("prompt_tokens", "before") == f"{run.baseline.figures.prompt_tokens.value:,}"
-        assert costs.table.text("prompt_tokens", "after") == f"{run.totals.figures.prompt_tokens.value:,}"
-        assert f"{run.totals.figures.prompt_tokens.value:,}" in run.text()
-        table = {key: row.cells["after"].text for key, row in costs.table.row_of.items() if key in costs.explained}
-        await run.press("E")
-        await run.until_open("explain")
-        assert [row.cells["value"].text for row in table_on_top(run).rows] == list(table.values())
 
 
 async def test_terms_change_what_is_ahead_without_a_replay_and_a_typed_factor_and_another_cache_all_costs(
@@ -344,22 +359,3 @@ async def test_totals_say_what_each_of_several_models_cost(running, corpus: Path
         written = {row.key: row.cells["before"].text for row in costs.table.rows if "before" in row.cells}
         assert (written["model", "claude-opus-4-8"], written["model", "claude-fable-5"]) == ("$29.55", "$5.97")
         assert costs.explained["model", "claude-fable-5"].value < costs.explained["cost_usd"].value
-
-
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_a_section_without_figures_says_so_and_the_next_one_has_the_keys(running, session_file: Recording, size):
-    async with running(session_file.path, size=size) as run:
-        costs = await Costs.opened(run)
-        said = {"i": "the plan changes nothing yet", "c": "no compaction was recorded"}
-        for letter in SECTION_LETTERS:
-            await run.press("g", letter)
-            await costs.shown()
-            table, _, below = run.text().partition("Calculation")
-            assert (not costs.table.rows) == (letter in said)
-            assert said.get(letter, "") in table
-            assert ("no figure to explain here" in below) == (letter in said)
-        await run.press("g", "t")
-        await costs.shown()
-        await run.tap("down")
-        await run.pause()
-        assert costs.table.row_here == costs.table.rows[1].key

@@ -42,7 +42,9 @@ async def explained(run: Running) -> None:
     await run.until(lambda: run.explains_newest)
 
 
-async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(running, paused: Path) -> None:
+async def test_the_chart_its_legend_and_the_screen_show_misses_by_their_cause_as_a_plan_comes_and_goes(
+    running, paused: Path
+) -> None:
     async with running(paused, plan=CLEARED) as run:
         await run.press("1")
         await explained(run)
@@ -58,6 +60,11 @@ async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(r
         assert causes == {miss.cause for miss in run.cache.misses.misses}
         assert MissCause.PLAN_EDIT in causes
         assert "plan edit" in run.text()
+
+        study = await Misses.opened(run)
+        assert MissCause.PLAN_EDIT in study.causes.row_of
+        await run.tap("ctrl+z")
+        await run.until(lambda: MissCause.PLAN_EDIT not in study.causes.row_of)
 
 
 async def test_with_a_plan_on_misses_are_shown_as_its_wherever_they_are_marked(running, paused: Path) -> None:
@@ -142,7 +149,7 @@ def test_what_most_was_spent_on_is_stated_in_a_line_of_a_small_screen(part: str,
     assert len(said) <= 76
 
 
-async def test_jumps_go_through_the_misses_around_the_end_say_why_and_quote_what_a_plan_edited(
+async def test_jumps_and_the_screen_of_misses_go_through_them_say_why_and_quote_what_a_plan_edited(
     running, paused: Path
 ) -> None:
     async with running(paused, plan=CLEARED) as run:
@@ -172,10 +179,6 @@ async def test_jumps_go_through_the_misses_around_the_end_say_why_and_quote_what
         assert miss.cause is MissCause.PLAN_EDIT
         assert f"message {run.history.message[miss.evidence.blocks[1]] + 1}, " in edit
 
-
-async def test_the_screen_of_misses_shows_causes_and_calls_and_goes_to_them(running, paused: Path) -> None:
-    async with running(paused, plan=CLEARED) as run:
-        await explained(run)
         study = await Misses.opened(run)
         found = run.cache.misses
         causes = [row for row in found.causes if not row.expected]
@@ -285,18 +288,6 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_or_typed_a
         await run.until_shown("╭─ Timeline")
         assert run.timeline.cursor_block == next(iter(run.cache.by_block))
         assert miss.call == 17
-
-
-async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
-    async with running(paused, plan=CLEARED) as run:
-        await run.press("1")
-        await explained(run)
-        await run.press("1")
-        await explained(run)
-        study = await Misses.opened(run)
-        assert MissCause.PLAN_EDIT in study.causes.row_of
-        await run.tap("ctrl+z")
-        await run.until(lambda: MissCause.PLAN_EDIT not in study.causes.row_of)
 
 
 @pytest.mark.parametrize(
