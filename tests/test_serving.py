@@ -243,7 +243,7 @@ async def test_two_servers_on_one_host_admit_the_same_browser() -> None:
             for server in (first, second):
                 async with browser.get(f"{server.origin}/") as page:
                     assert page.status == 200
-                # Another server on the host receives neither of the cookies, whatever its port.
+                # Another server on the host receives neither of the cookies, on any port.
                 assert not cookies.filter_cookies(URL(server.origin).origin())
                 assert len(cookies.filter_cookies(URL(f"{server.origin}/"))) == 1
                 async with browser.get(URL(server.origin).origin()) as page:

@@ -1,16 +1,17 @@
-"""Events as Claude Code sends them, and the hook in a subprocess with real pipes."""
+"""Events as Claude Code sends them, and the hook in a process with real streams."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.forked_program import run_forked
 from tests.program import COMMAND, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
 PLAN = """name = "tuned"
 
@@ -40,6 +41,13 @@ def bash_event(stdout: str = "x" * 5_000, **more: Any) -> dict[str, Any]:
 
 
 def run_hook(
+    data: bytes | dict[str, Any], plan: Path | str, *arguments: str, agent: str = "claude-code", **env: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the hook in a fork of a process that has imported the program."""
+    return run_forked(_words(plan, agent, arguments), environment(**env), str(Path.cwd()), _encoded(data))
+
+
+def start_hook(
     data: bytes | dict[str, Any],
     plan: Path | str,
     *arguments: str,
@@ -47,16 +55,24 @@ def run_hook(
     first: Callable[[], None] | None = None,
     **env: str,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the hook as an agent does."""
+    """Run the hook as an agent does, in its own process."""
     return subprocess.run(
-        [*COMMAND, "hook", "--agent", agent, "--plan", str(plan), *arguments],
-        input=data if isinstance(data, bytes) else json.dumps(data).encode(),
+        [*COMMAND, *_words(plan, agent, arguments)],
+        input=_encoded(data),
         capture_output=True,
         env=environment(**env),
         timeout=120,
         check=False,
         preexec_fn=first,
     )
+
+
+def _words(plan: Path | str, agent: str, arguments: Sequence[str]) -> list[str]:
+    return ["hook", "--agent", agent, "--plan", str(plan), *arguments]
+
+
+def _encoded(data: bytes | dict[str, Any]) -> bytes:
+    return data if isinstance(data, bytes) else json.dumps(data).encode()
 
 
 def sent_output(answer: bytes) -> Any:

@@ -30,7 +30,7 @@ from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.core.operations import recall_command
 from tests.conftest import ROOT
-from tests.hook.events import PLAN, bash_event, run_hook, sent_output
+from tests.hook.events import PLAN, bash_event, run_hook, sent_output, start_hook
 from tests.permissions import without_privileges
 from tests.program import COMMAND, environment, run_program
 from tests.replay.synthetic import SessionBuilder
@@ -47,7 +47,7 @@ def plan(tmp_path: Path) -> Path:
 
 def test_a_large_result_is_trimmed_in_its_own_shape_and_recalled_as_its_notice_says(plan: Path) -> None:
     text = "".join(f"line {number}\n" for number in range(1_000))
-    done = run_hook(bash_event(text), plan)
+    done = start_hook(bash_event(text), plan)
     assert (done.returncode, done.stderr) == (0, b"")
     output = sent_output(done.stdout)
     assert output.keys() == {"stdout", "stderr", "interrupted", "isImage"}
@@ -161,17 +161,17 @@ def test_without_a_home_or_where_nothing_can_be_written_the_result_passes(plan: 
         {"HOME": str(locked), "XDG_STATE_HOME": ""},
         {"XDG_STATE_HOME": str(locked / "state")},
     ):
-        done = run_hook(bash_event(), plan, first=without_privileges(), **env)
+        done = start_hook(bash_event(), plan, first=without_privileges(), **env)
         assert (done.returncode, done.stdout) == (0, b"")
         assert done.stderr.count(b"\n") == 1
-        done = run_hook(bash_event(), plan, "--no-originals", first=without_privileges(), **env)
+        done = start_hook(bash_event(), plan, "--no-originals", first=without_privileges(), **env)
         assert len(sent_output(done.stdout)["stdout"]) < 700
 
 
 def test_ten_at_once_all_get_theirs_and_all_are_counted(plan: Path) -> None:
     events = [bash_event(f"{number}" * 5_000, tool_use_id=f"toolu_{number}") for number in range(10)]
     with ThreadPoolExecutor(10) as pool:
-        answers = list(pool.map(lambda event: run_hook(event, plan), events))
+        answers = list(pool.map(lambda event: start_hook(event, plan), events))
     for number, done in enumerate(answers):
         assert sent_output(done.stdout)["stdout"].startswith(f"{number}" * 300)
         assert [text for _, text in stored_originals(f"toolu_{number}")] == [f"{number}" * 5_000]
