@@ -1,12 +1,11 @@
 """Odd homes, folders that are files, full disks, memory limits: the command works or prints the reason."""
 
-import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
@@ -16,10 +15,9 @@ from inspector.atomic_files import write_user_file
 from inspector.report.charts.drawing import ADDRESS_SPACE_NEEDED
 from tests.conftest import ROOT
 from tests.forked_program import run_forked
-from tests.permissions import IS_ADMINISTRATOR, NOBODY, without_privileges
+from tests.permissions import IS_ADMINISTRATOR, NOBODY, permissions_hold, without_privileges
 from tests.program import COMMAND, environment, run_here, run_program
 from tests.terminal import TerminalProgram
-from tests.test_cli_streams import RUN
 
 SAMPLE = ROOT / "sample_sessions" / "benchmark-trial.json"
 LINES = [
@@ -34,36 +32,35 @@ HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STAT
 DISK_FULL_ERRNOS = "File too large"
 
 
-def run_all(homes: dict[str, str], folder: Path, first: Callable[[], None] | None = None) -> None:
+def run_all(homes: dict[str, str], folder: Path) -> None:
     """Run every command there, in a folder in which nothing may appear, and see that each does its work."""
     work = folder / "work"
     work.mkdir()
     inherited = {name: value for name, value in environment().items() if name not in HOMES}
-    if first is None:
-        done = [run_forked(words, {**inherited, **homes}, str(work)) for words in LINES]
-        codes, said = [each.returncode for each in done], "".join(each.stderr.decode() for each in done)
-    else:
-        codes, said = run_in_one_process({**inherited, **homes}, work, first)
+    done = [run_forked(words, {**inherited, **homes}, str(work)) for words in LINES]
+    check_all([each.returncode for each in done], "".join(each.stderr.decode() for each in done), work)
+
+
+def run_all_where_permissions_hold(
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Do the same in this process, without the rights of an administrator."""
+    work = folder / "work"
+    work.mkdir()
+    for name in HOMES:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    with permissions_hold(), chdir(work):
+        with pytest.raises(PermissionError):
+            (home / "file").touch()
+        done = [run_here(capsys, *words) for words in LINES]
+    check_all([each.code for each in done], "".join(each.err for each in done), work)
+
+
+def check_all(codes: list[int], said: str, work: Path) -> None:
     assert codes == [0] * (len(LINES) - 1) + [1], said
     assert [line for line in said.splitlines() if "no sessions on this machine" not in line] == []
     assert list(work.iterdir()) == []
-
-
-def run_in_one_process(environ: dict[str, str], work: Path, first: Callable[[], None]) -> tuple[list[int], str]:
-    script = RUN.replace("Path(sys.argv[2]).write_text(json.dumps(codes))", "print('\\n' + json.dumps(codes))")
-    done = subprocess.run(
-        [sys.executable, "-c", script, json.dumps(LINES)],
-        cwd=work,
-        env=environ,
-        preexec_fn=first,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
 def test_a_home_that_is_a_file(tmp_path: Path) -> None:
@@ -82,19 +79,23 @@ def test_a_home_and_folders_of_the_desktop_that_are_no_whole_paths(tmp_path: Pat
     run_all(dict.fromkeys(HOMES, "somewhere"), tmp_path)
 
 
-def test_a_home_that_is_read_only(tmp_path: Path) -> None:
+def test_a_home_that_is_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o500)
-    run_all({"HOME": str(home)}, tmp_path, without_privileges())
+    run_all_where_permissions_hold(home, tmp_path, monkeypatch, capsys)
     assert list(home.iterdir()) == []
 
 
 @pytest.mark.skipif(not IS_ADMINISTRATOR, reason="only the administrator can give a folder to somebody else")
-def test_a_home_of_another_user(tmp_path: Path) -> None:
+def test_a_home_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     os.chown(home, NOBODY, NOBODY)
-    run_all({"HOME": str(home)}, tmp_path, without_privileges())
+    run_all_where_permissions_hold(home, tmp_path, monkeypatch, capsys)
     assert list(home.iterdir()) == []
 
 
