@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, chdir
 from pathlib import Path
 from typing import Any
 
@@ -268,8 +268,9 @@ async def test_without_a_path_it_answers_for_the_folder_it_is_started_in(private
     async with client_of_program(cwd=folder) as client:
         listed = await ask(client, "memory_query")
         assert [entry["begins"] for entry in listed["results"]] == ["here"]
-    async with client_of_program(cwd=tmp_path) as client:
-        assert "was found: pass one" in await refusal(client, "memory_query")
+    with chdir(tmp_path):
+        async with client_of() as client:
+            assert "was found: pass one" in await refusal(client, "memory_query")
 
 
 async def test_nothing_is_written_but_the_index(private_home: Path, tmp_path: Path) -> None:
