@@ -122,49 +122,55 @@ class InputDecoder:
         yield from self._parser.tick()
 
 
+SECONDS_OF_SIGNALS_SENT_TOGETHER = 0.25
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver for Unix terminals, with input that never ends it and signals that take effect in their order.
 
     Textual's handlers of job control run at any point. Within a write, suspending would wait for that write forever.
-    Here the event loop runs them, and of all signals that have arrived, the last decides. Otherwise a process that
-    suspends itself for a signal from before the last SIGCONT would wait for another one.
+    Here the event loop runs them. Threads may report signals in another order than they were sent: a SIGTSTP together
+    with a SIGCONT is taken for the earlier one. Otherwise the process might suspend itself after the last SIGCONT.
     """
 
-    _last_signal: signal.Signals | None = None
-    _continues = 0
+    _is_continued = False
+    _continued_at = _stopped_at = float("-inf")
 
     def handle_job_control(self) -> None:
         """Handle SIGTSTP and SIGCONT in the event loop."""
-        for number in (signal.SIGTSTP, signal.SIGCONT):
-            self._loop.add_signal_handler(number, self._take_signal, number)
-        # The loop keeps the order of signals; this handler runs before the loop does.
-        signal.signal(signal.SIGCONT, self._count_continue)
+        self._loop.add_signal_handler(signal.SIGTSTP, self._loop.call_soon, self._suspend)
+        self._loop.add_signal_handler(signal.SIGCONT, self._loop.call_soon, self._resume)
+        # These handlers run before the loop does, which may be busy for longer than signals are apart.
+        signal.signal(signal.SIGTSTP, self._note_stop)
+        signal.signal(signal.SIGCONT, self._note_continue)
 
-    def _count_continue(self, *_: object) -> None:
-        self._continues += 1
+    def _note_stop(self, *_: object) -> None:
+        self._stopped_at = time.monotonic()
 
-    def _take_signal(self, number: signal.Signals) -> None:
-        self._last_signal = number
-        self._loop.call_soon(self._obey)
+    def _note_continue(self, *_: object) -> None:
+        self._is_continued, self._continued_at = True, time.monotonic()
 
-    def _obey(self, continues: int = -1) -> None:
-        """Suspend or resume; `continues` is the number of SIGCONTs that the loop has handled for sure."""
-        if self._last_signal is signal.SIGTSTP and continues != self._continues:
-            # The next round of the loop handles every signal that has arrived: look again in the round after it.
-            self._loop.call_soon(self._loop.call_soon, self._obey, self._continues)
+    def _suspend(self) -> None:
+        process, together = os.getpid(), self._stopped_at - SECONDS_OF_SIGNALS_SENT_TOGETHER
+        if self._continued_at > together:
             return
-        number, self._last_signal = self._last_signal, None
-        if number is signal.SIGTSTP:
-            self._leave()
-            if continues == self._continues:
-                os.kill(os.getpid(), signal.SIGSTOP)
-        elif number is signal.SIGCONT:
-            with suppress(termios.error):  # stops a process in the background until it is in the foreground
-                termios.tcsetattr(self.fileno, termios.TCSANOW, termios.tcgetattr(self.fileno))
-            # After a SIGSTOP the terminal's modes may be anyone's: set all of them again.
-            self._leave()
-            self._must_signal_resume = True
-            self.resume_application_mode()
+        self._leave()
+        # Python runs handlers after a call, then other threads. The second call is for signals that came meanwhile.
+        os.getpid()
+        os.getpid()
+        if self._continued_at < together:
+            os.kill(process, signal.SIGSTOP)
+
+    def _resume(self) -> None:
+        if not self._is_continued:
+            return
+        self._is_continued = False
+        with suppress(termios.error):  # stops a process in the background until it is in the foreground
+            termios.tcsetattr(self.fileno, termios.TCSANOW, termios.tcgetattr(self.fileno))
+        # After a SIGSTOP the terminal's modes may be anyone's: set all of them again.
+        self._leave()
+        self._must_signal_resume = True
+        self.resume_application_mode()
 
     def _leave(self) -> None:
         if self._writer_thread is not None and self._writer_thread.is_alive():
