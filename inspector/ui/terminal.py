@@ -122,7 +122,7 @@ class InputDecoder:
         yield from self._parser.tick()
 
 
-SECONDS_OF_SIGNALS_SENT_TOGETHER = 0.25
+SECONDS_OF_SIGNALS_SENT_TOGETHER = 0.03
 
 
 class TerminalDriver(LinuxDriver):

@@ -143,9 +143,15 @@ class OnTerminal:
                 os.write(terminal, bytes(1_024))
         os.close(terminal)
 
-    def until_stopped(self) -> None:
-        """Wait until it has been put aside."""
-        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
+    def stop(self) -> None:
+        """Put it aside. A stop within a moment of a continue counts as the earlier one: it is sent until obeyed."""
+        deadline = time.monotonic() + SECONDS
+        while not os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG):
+            assert time.monotonic() < deadline, self.written[-2_000:]
+            self.process.send_signal(signal.SIGTSTP)
+            if select.select([self.ours], [], [], 0.2)[0]:
+                self.written += os.read(self.ours, 65_536)
+        self.read_until(b"\x1b[?1049l")
 
     def read_until(self, words: bytes) -> None:
         deadline = time.monotonic() + SECONDS
@@ -225,9 +231,7 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
         elif "pager" in how:
             program.read_until(MODEL)
             for _ in range(2):
-                program.process.send_signal(signal.SIGTSTP)
-                program.read_until(b"\x1b[?1049l")
-                program.until_stopped()
+                program.stop()
                 program.process.send_signal(signal.SIGCONT)
                 program.read_until(b"\x1b[?1049h")
             program.read_until(b"Timeline")
@@ -309,8 +313,7 @@ def test_a_hundred_suspensions_in_bursts_leave_the_program_running(
             program.press("escape", hides="Here: Timeline")
         assert lost <= 1
         # Stopped for certain, it needs a single SIGCONT.
-        child.kill(stop)
-        program.until(lambda: state_of(child.pid) == "T", "a stop")
+        program.until(lambda: (child.kill(stop), state_of(child.pid))[1] == "T", "a stop, sent until it is obeyed")
         entered = program.written.count(b"\x1b[?1049h")
         child.kill(signal.SIGCONT)
         program.until(lambda: program.written.count(b"\x1b[?1049h") > entered, "the alternate screen")
@@ -348,7 +351,7 @@ def test_a_pager_put_aside_leaves_the_terminal_to_the_shell_and_returns_from_it(
 
 def test_a_program_put_aside_before_its_first_frame_is_once_it_has_begun_and_goes_on() -> None:
     with OnTerminal([sys.executable, "-c", EARLY, str(SAMPLE)]) as program:
-        program.until_stopped()
+        os.waitid(os.P_PID, program.process.pid, os.WSTOPPED)
         program.read_until(b"\x1b[?1049l")
         assert termios.tcgetattr(program.theirs) == program.before
         program.process.send_signal(signal.SIGCONT)
