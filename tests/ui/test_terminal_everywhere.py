@@ -242,7 +242,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.go("_", shows="never applied (hidden)")
     act("compare.front", "F", shows="Pareto front, saving vs. needed later")
     program.go("F", shows="Compare ")
-    act("compare.read-on", "tab", hides="of the tested plans that keep all user and assistant text")
+    act("compare.read-on", "tab", hides="of the tested built-in plans that keep all user and assistant text")
     program.go("home", shows="▶●nothing cut")
     act("study.explain", "E", shows="Calculation")
     program.go("escape", "down", "down", "down", shows="Compare ")
